@@ -141,8 +141,8 @@ class IndexReader:
         around = _around(block)
         if around is None:
             return NO_POINTS_APART
-        if isinstance(around, Parallel):
-            return self._outermost
+        if isinstance(around, Parallel):  # of the launch, or the threads of a block in it
+            return self.domain_at(around.block) if around.kind in ("block", "lane") else self._outermost
         domain = self.domain_at(around.block)
         if isinstance(around, If):
             condition = self.condition_of(around.condition)

@@ -54,6 +54,30 @@ def thread_ids(kernel: Function, parallel: Parallel, specification: LaunchSpecif
     return ThreadIds(ordered, (*(blocks[axis] for axis in range(3)), *(threads[axis] for axis in range(3))))
 
 
+def ids_apart(grid: tuple[int, int, int], block: tuple[int, int, int], lanes: int = 0) -> ThreadIds:
+    """Each id as a dimension of its own; thread x in two, of which the inner one counts so many `lanes`, where rows of
+    threads are made of such.
+
+    >>> ids_apart((4, 1, 1), (64, 2, 1), 32).items
+    (block.x, 0, 0, 32*thread.x/32 + thread.x%32, thread.y, 0)
+    """
+    dimensions: list[Dimension] = []
+    items: list[Index] = []
+    for kind, sizes, start in (("block", grid, 0), ("thread", block, 10)):
+        for axis, size in enumerate(sizes):
+            if size == 1:
+                items.append(Index(0))
+                continue
+            own = Dimension(f"{kind}.{AXES[axis]}", size, start + 2 - axis)
+            dimensions.append(own)
+            items.append(Index.of(own))
+    ids = ThreadIds(tuple(sorted(dimensions, key=lambda dimension: dimension.key)), tuple(items))
+    x = next((place for place, each in enumerate(ids.dimensions) if each.name == "thread.x"), None)
+    if lanes and x is not None and block[0] % lanes == 0:
+        return split_dimensions(ids, {x: (lanes,)})
+    return ids
+
+
 def split_dimensions(ids: ThreadIds, cuts: Mapping[int, Collection[int]]) -> ThreadIds:
     """The ids with some dimensions, told by their places, cut into several. Each divisor divides the next.
 

@@ -87,7 +87,11 @@ def compile_launch(
         except native_code.NotNative:
             raise
         except Exception as defect:  # ours, which must not take the user's result away
-            reason = f"a defect of Windlass ({type(defect).__name__}: {(str(defect).splitlines() or [''])[0]})"
+            try:
+                told = (str(defect).splitlines() or [""])[0]
+            except Exception:  # it holds an op that is gone, and can't be told
+                told = ""
+            reason = f"a defect of Windlass ({type(defect).__name__}: {told})"
             raise native_code.NotNative(reason, special.source) from defect
 
 
@@ -161,6 +165,7 @@ def _facts_of(launch: Request) -> LaunchFacts:
         tuple(memories),
         tuple((name, memory_of(name)) for name in variables),
         is_exact=not vector_functions_are_allowed(),
+        shared_bytes=shape.shared_bytes,
         names=tuple(f"'{parameter.name}'" for parameter in parameters),
     )
 

@@ -283,6 +283,7 @@ def _facts_of(launch: Request, slots: Sequence[Slot]) -> LaunchFacts:
         tuple(memories),
         variables,
         is_exact=not vector_functions_are_allowed(),
+        shared_bytes=shape.shared_bytes,
         names=tuple(f"'{parameter.name}'" for parameter in parameters),
     )
 

@@ -13,23 +13,31 @@ from windlass.loops import (
     Access,
     Allocate,
     Atomic,
+    AtomicUpdate,
+    CompareExchange,
+    Condition,
+    DoWhile,
+    For,
     Load,
     NullBuffer,
     Parallel,
     SelectBuffer,
     Store,
     ViewBuffer,
+    Yield,
     accessed_dtype,
 )
 from windlass.native.memory import is_orderless
+from windlass.native.strides import carried_arguments
 from windlass.ops.conversion import byte_width
 
 
 def is_independent(
     launch: Parallel, indices: IndexReader, dimensions: Sequence[Dimension], overlapping: frozenset[Value]
 ) -> bool:
-    """Whether it is proved that no thread reads or writes what another one writes.
+    """Whether it is proved that no thread reads or writes what another one writes, but for the memory of a block.
 
+    The threads are told apart by `dimensions`: without those within blocks it is proved of threads of any two blocks.
     `overlapping` are arguments of the function that may share bytes with others.
     """
     accesses: dict[Value, list[Access]] = {}
@@ -42,7 +50,7 @@ def is_independent(
         for memory in memories:
             accesses.setdefault(memory, []).append(op)
     for memory, found in accesses.items():
-        if isinstance(memory, NullBuffer) or (isinstance(memory, Allocate) and memory.space == "local"):
+        if isinstance(memory, NullBuffer) or (isinstance(memory, Allocate) and memory.space in ("local", "shared")):
             continue
         if all(isinstance(each, Load) for each in found):
             if memory in overlapping and any(_is_written(other, accesses) for other in overlapping):
@@ -55,6 +63,31 @@ def is_independent(
         if not _are_apart(found, indices, dimensions):
             return False
     return True
+
+
+def waits(loop: DoWhile) -> bool:
+    """Whether a loop's end depends on what it finds in memory by atomic or volatile accesses: maybe on others."""
+    reached: set[Value] = set()
+    before = -1
+    while before != len(reached):
+        before = len(reached)
+        for op in loop.body.walk():
+            is_source = isinstance(op, Atomic | AtomicUpdate | CompareExchange) or (
+                isinstance(op, Load) and op.is_volatile
+            )
+            if isinstance(op, Yield | Condition):
+                around = op.parent_op
+                values = op.values
+                if around is None or isinstance(around, AtomicUpdate):
+                    continue
+                targets = [*around.results]
+                if isinstance(around, For | DoWhile):
+                    targets = [*carried_arguments(around), *targets]
+                    values = (*values, *values)
+                reached.update(target for target, value in zip(targets, values, strict=True) if value in reached)
+            elif is_source or any(operand in reached for operand in op.operands):
+                reached.update(op.results)
+    return loop.body.block.terminator.operands[0] in reached
 
 
 def _is_written(memory: Value, accesses: dict[Value, list[Access]]) -> bool:

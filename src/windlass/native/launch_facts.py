@@ -34,6 +34,8 @@ class LaunchFacts:
     variables: tuple[tuple[str, MemoryFacts], ...] = ()
     is_ordered: bool = False
     is_exact: bool = False
+    shared_bytes: int = 0
+    """The size of dynamic shared memory."""
     names: tuple[str, ...] = ()
     """What messages call the memories."""
 

@@ -64,10 +64,20 @@ class Place:
     alignment: int = 1
     remainder: int = 0
     granule: int = 0
+    is_own: bool = False
+    """Whether nothing that runs at the same time goes there: the memory of a block or thread."""
 
     @property
     def known_size(self) -> int | None:
         return None if self.size.startswith("%") else int(self.size)
+
+
+class Frame:
+    """The stack of a function: instructions for its beginning, and how many bytes they take."""
+
+    def __init__(self) -> None:
+        self.allocations: list[str] = []
+        self.size = 0
 
 
 class MemoryWriter:
@@ -80,10 +90,14 @@ class MemoryWriter:
         self.is_ordered = is_ordered
         self.places: dict[Value, Place] = {}
         self.sites: list[Site] = []
-        self.allocations: list[str] = []
-        """Instructions for the beginning of the function."""
-        self._local_bytes = 0
+        self.frame = Frame()
         self._proven: dict[tuple[Op, Place], bool] = {}
+
+    def for_lanes(self, lanes: Lanes) -> MemoryWriter:
+        """A writer for other lanes of the same function, which go to the same memories."""
+        other = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
+        other.places, other.sites, other.frame = dict(self.places), self.sites, self.frame
+        return other
 
     # -- memory of lanes ----------------------------------------------------------------------------------------------
 
@@ -93,15 +107,26 @@ class MemoryWriter:
             raise NotNative(f"{op.space} memory", op.source)
         width = self.lanes.width
         granule = 0 if width == 1 else _granule(op)
-        self._local_bytes += width * op.size
-        if self._local_bytes > MOST_LOCAL_BYTES:
-            if width > 1:
-                raise NeedsOneLane
-            raise NotNative(f"local arrays of {self._local_bytes} bytes in each thread", op.source)
+        if width > 1 and self.frame.size + width * op.size > MOST_LOCAL_BYTES:
+            raise NeedsOneLane
+        name = self._reserve(op, width * op.size)
+        self.places[op] = Place(name, str(op.size), op.variable or "a local array", 16, 0, granule, True)
+
+    def allocate_for_block(self, op: Allocate, size: int, *, is_zero: bool) -> None:
+        """Memory that all threads of a block go to."""
+        name = self._reserve(op, size, is_zero=is_zero)
+        self.places[op] = Place(name, str(size), op.variable or "shared memory", 64, is_own=True)
+
+    def _reserve(self, op: Allocate, size: int, *, is_zero: bool = True) -> str:
+        """Room on the stack."""
+        self.frame.size += size
+        if self.frame.size > MOST_LOCAL_BYTES:
+            raise NotNative(f"its threads have local and shared arrays of {self.frame.size} bytes together", op.source)
         name = f"%{self.text.fresh('local')}"
-        self.allocations.append(f"  {name} = alloca [{max(width * op.size, 1)} x i8], align 64")
-        self.text.do_call("llvm.memset.p0.i64", f"ptr {name}", "i8 0", f"i64 {width * op.size}", "i1 false")
-        self.places[op] = Place(name, str(op.size), op.variable or "a local array", 16, 0, granule)
+        self.frame.allocations.append(f"  {name} = alloca [{max(size, 1)} x i8], align 64")
+        if is_zero:
+            self.text.do_call("llvm.memset.p0.i64", f"ptr {name}", "i8 0", f"i64 {size}", "i1 false")
+        return name
 
     # -- accesses -----------------------------------------------------------------------------------------------------
 
@@ -187,11 +212,12 @@ class MemoryWriter:
         """Lane by lane. Where threads run at the same time the result must not depend on their order."""
         lanes, text, place = self.lanes, self.text, self.places[op.buffer]
         dtype, type_ = op.dtype, scalar_type(op.dtype)
-        if not self.is_ordered and not is_orderless(op):
+        is_alone = self.is_ordered or place.is_own
+        if not is_alone and not is_orderless(op):
             raise NotNative(f"atomics of kind {op.kind} whose order matters", op.source)
 
         def change(pointer: str, value: str) -> str:
-            if self.is_ordered:
+            if is_alone:
                 old = text.put(f"load {type_}, ptr {pointer}, align 1")
                 text.do(f"store {type_} {self._combined(op, old, value)}, ptr {pointer}, align 1")
                 return old
@@ -213,7 +239,7 @@ class MemoryWriter:
 
     def exchange(self, op: CompareExchange) -> None:
         lanes, text, place = self.lanes, self.text, self.places[op.buffer]
-        self._require_order(op)
+        self._require_order(op, place)
         type_, whole = scalar_type(op.dtype), f"i{bit_width(op.dtype)}"
         expected, desired = lanes.name(op.expected), lanes.name(op.desired)
 
@@ -230,7 +256,7 @@ class MemoryWriter:
 
     def update(self, op: AtomicUpdate, write_body: Callable[[Block], None]) -> None:
         lanes, text, place = self.lanes, self.text, self.places[op.buffer]
-        self._require_order(op)
+        self._require_order(op, place)
         type_ = scalar_type(op.dtype)
         body = op.body.block
 
@@ -244,8 +270,8 @@ class MemoryWriter:
 
         lanes.names[op] = self._checked(op, place, change, type_)
 
-    def _require_order(self, op: Op) -> None:
-        if not self.is_ordered:
+    def _require_order(self, op: Op, place: Place) -> None:
+        if not self.is_ordered and not place.is_own:
             raise NotNative("a read, a computation and a write in one step, whose order matters", op.source)
 
     def _combined(self, op: Atomic, old: str, value: str) -> str:

@@ -64,41 +64,35 @@ class NativeCode:
     """Whether one thread runs after another, since their order may matter."""
 
 
-def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bool = False) -> NativeCode:
-    """Native code for one launch of a function of the loop level, whose numbers are known (`specialize`).
+class Plan:
+    """A launch whose threads do not meet."""
 
-    The function holds one `Parallel` over a launch. `is_independent` says that its threads may run in any order, if
-    others have found that out; else it is proved here, or the threads run in order.
-
-    Raises NotNative where there is no code for something in it.
-    """
-    plan = _Plan(function, facts, is_known_independent=is_independent)
-    return plan.compile()
-
-
-class _Plan:
     def __init__(self, function: Function, facts: LaunchFacts, *, is_known_independent: bool) -> None:
         self.function = function
         self.facts = facts
-        self.launch = _launch_of(function)
-        self.ranges = LaunchRanges(self.launch, facts.extents)
+        self.launch = launch_of(function)
+        ids = self.launch.body.block.arguments
+        self.ranges = LaunchRanges(dict(zip(ids, facts.extents, strict=True)))
         self.grid, self.block = _triples(facts.extents)
         specification = LaunchSpecification(self.grid, self.block, 0, (), ())
         self.ids: ThreadIds = thread_ids(function, self.launch, specification)
         self.indices = IndexReader.of_launch(self.launch, self.ids)
-        self.is_ordered = facts.is_ordered or not (is_known_independent or self._proves_independence())
+        self.is_ordered = facts.is_ordered or not (is_known_independent or self.proves_independence())
         self.is_ordered |= math.prod(facts.extents) == 1
 
-    def _proves_independence(self) -> bool:
+    def proves_independence(self) -> bool:
+        return is_independent(self.launch, self.indices, self.ids.dimensions, self.overlapping())
+
+    def overlapping(self) -> frozenset[Value]:
+        """The arguments that may share bytes with others."""
         pairs = zip(self.function.arguments, self.facts.memories, strict=True)
-        overlapping = frozenset(argument for argument, memory in pairs if memory is not None and not memory.is_alone)
-        return is_independent(self.launch, self.indices, self.ids.dimensions, overlapping)
+        return frozenset(argument for argument, memory in pairs if memory is not None and not memory.is_alone)
 
     # -- lanes --------------------------------------------------------------------------------------------------------
 
     def compile(self) -> NativeCode:
         if self.is_ordered:
-            self._refuse_waiting()
+            self.refuse_waiting()
         for width in self._widths():
             try:
                 return self._compile(width)
@@ -106,7 +100,7 @@ class _Plan:
                 continue
         raise NotNative("its memory can't be told apart", self.function.source)
 
-    def _refuse_waiting(self) -> None:
+    def refuse_waiting(self) -> None:
         """Raise NotNative for loops that may go on until another thread does something."""
         for op in self.launch.body.walk():
             if isinstance(op, DoWhile):
@@ -164,17 +158,17 @@ class _Plan:
         text = "\n".join(
             (
                 *sorted(each for each in declared if "@windlass." not in each),
-                _SUPPORT,
+                SUPPORT,
                 *functions,
                 self._entry(width, rows, strips),
-                '!0 = !{!"branch_weights", i32 1, i32 100000}',
+                WEIGHTS,
             )
         )
         machine = compile_text(text)
         most_parts = max(rows, strips) if math.prod(self.facts.extents) else 0
         return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), width, self.is_ordered)
 
-    def _parameters(self) -> list[tuple[str, str]]:
+    def parameters(self) -> list[tuple[str, str]]:
         """Type and name of all that the code is given, in the order of the context."""
         found: list[tuple[str, str]] = []
         for number, (argument, memory) in enumerate(zip(self.function.arguments, self.facts.memories, strict=True)):
@@ -197,24 +191,21 @@ class _Plan:
         memory.sites = sites
         arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
         writer = BodyWriter(lanes, memory, arithmetic, self.ranges)
-        self._enter(lanes, memory)
+        for place, each in enumerate(ids):
+            lanes.names[each] = f"%id{place}"
+        self.enter(lanes, memory)
         text.label = "body"
-        for op in self.function.body:
-            if op is self.launch:
-                break
-            if isinstance(op, Allocate):
-                raise NotNative("memory outside of its threads", op.source)
-            writer.write_op(op)
+        self.write_before(writer)
         writer.write(self.launch.body.block)
         declared |= text.declared
-        parameters = ", ".join(f"{type_} {name}" for type_, name in self._parameters())
+        parameters = ", ".join(f"{type_} {name}" for type_, name in self.parameters())
         head = f"define internal void @strips{width}(ptr %context, i64 %r0, i64 %r1, i64 %s0, i64 %s1"
         nest = self._ordered_nest() if self.is_ordered else self._nest(width)
         return "\n".join(
             (
                 f"{head}{', ' if parameters else ''}{parameters}) {{",
                 "entry:",
-                *memory.allocations,
+                *memory.frame.allocations,
                 *nest.before,
                 *text.lines,
                 *nest.after,
@@ -222,10 +213,8 @@ class _Plan:
             )
         )
 
-    def _enter(self, lanes: Lanes, memory: MemoryWriter) -> None:
-        """Name the arguments, the ids of threads, and the memory of device variables."""
-        for place, each in enumerate(self.launch.body.block.arguments):
-            lanes.names[each] = f"%id{place}"
+    def enter(self, lanes: Lanes, memory: MemoryWriter) -> None:
+        """Name the arguments, and the memory of device variables."""
         for number, (argument, known) in enumerate(zip(self.function.arguments, self.facts.memories, strict=True)):
             if not isinstance(argument.type, BufferType):
                 lanes.names[argument] = f"%argument.{number}"
@@ -249,11 +238,19 @@ class _Plan:
                     f"%variable.{number}", str(each.size), op.variable, each.alignment, each.remainder
                 )
 
-    def _entry(self, width: int, rows: int, strips: int) -> str:
-        """`@part(context, part, parts)`: some of the rows, or where there are few some of the strips of each."""
-        extent = self.grid[0] * self.block[0]
+    def write_before(self, writer: BodyWriter) -> None:
+        """What the function computes before its launch."""
+        for op in self.function.body:
+            if op is self.launch:
+                break
+            if isinstance(op, Allocate):
+                raise NotNative("memory outside of its threads", op.source)
+            writer.write_op(op)
+
+    def read_arguments(self) -> list[str]:
+        """Instructions that read all that the code is given from the context."""
         loads: list[str] = []
-        for place, (type_, name) in enumerate(self._parameters()):
+        for place, (type_, name) in enumerate(self.parameters()):
             plain = type_.removesuffix(" noalias")
             loads.append(f"  {name}.slot = getelementptr i64, ptr %context, i64 {FIRST_ARGUMENT + place}")
             if plain == "i1":
@@ -261,7 +258,12 @@ class _Plan:
                 loads.append(f"  {name} = icmp ne i8 {name}.byte, 0")
             else:
                 loads.append(f"  {name} = load {plain}, ptr {name}.slot")
-        given = "".join(f", {type_.removesuffix(' noalias')} {name}" for type_, name in self._parameters())
+        return loads
+
+    def _entry(self, width: int, rows: int, strips: int) -> str:
+        """`@part(context, part, parts)`: some of the rows, or where there are few some of the strips of each."""
+        extent = self.grid[0] * self.block[0]
+        given = "".join(f", {type_.removesuffix(' noalias')} {name}" for type_, name in self.parameters())
         calls = [f"  call void @strips{width}(ptr %context, i64 %r0, i64 %r1, i64 %s0, i64 %s1{given})"]
         if extent % width:  # what is left of each row, with its last strips
             calls += [
@@ -275,13 +277,13 @@ class _Plan:
                 "entry:",
                 "  %following = add i64 %part, 1",
                 f"  %by.rows = icmp uge i64 {rows}, %parts",
-                *_share("r", rows),
-                *_share("s", strips),
+                *share("r", rows),
+                *share("s", strips),
                 "  %r0 = select i1 %by.rows, i64 %r.from, i64 0",
                 f"  %r1 = select i1 %by.rows, i64 %r.to, i64 {rows}",
                 "  %s0 = select i1 %by.rows, i64 0, i64 %s.from",
                 f"  %s1 = select i1 %by.rows, i64 {strips}, i64 %s.to",
-                *loads,
+                *self.read_arguments(),
                 *calls,
                 "  ret void",
                 "}",
@@ -367,7 +369,7 @@ def _numbers(*ids: tuple[int, str]) -> list[str]:
     ]
 
 
-def _share(name: str, count: int) -> list[str]:
+def share(name: str, count: int) -> list[str]:
     """From where to where of `count` a part has its share."""
     return [
         f"  %{name}.before = mul i64 %part, {count}",
@@ -377,7 +379,7 @@ def _share(name: str, count: int) -> list[str]:
     ]
 
 
-def _launch_of(function: Function) -> Parallel:
+def launch_of(function: Function) -> Parallel:
     launches = [op for op in function.body if not op.is_pure and not isinstance(op, Return)]
     if len(launches) != 1 or not isinstance(launches[0], Parallel) or launches[0].kind != "launch":
         raise NotNative("it is no single launch", function.source)
@@ -389,7 +391,9 @@ def _triples(extents: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, i
     return (gx, gy, gz), (bx, by, bz)
 
 
-_SUPPORT = (
+WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 100000}'
+
+SUPPORT = (
     f"""
 define internal void @windlass.note(ptr %context, i64 %site,
     i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f, i64 %byte) cold noinline {{

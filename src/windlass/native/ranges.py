@@ -6,11 +6,11 @@ same values all the same, so what is said here holds of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from windlass.ir import Argument, TensorType, Value
 from windlass.ir.values import Result
-from windlass.loops import For, If, Parallel, Subscript
+from windlass.loops import For, If, Subscript
 from windlass.ops.base import TensorOp
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
@@ -20,13 +20,12 @@ from windlass.ops.ranges import Range, everything
 class LaunchRanges:
     """Ranges of the integers of one launch, in all threads wherever they are: no condition that they passed counts.
 
-    `extents` are those of its `Parallel`.
+    `extents` are how many different values ids have, which are counted from 0.
     """
 
-    def __init__(self, launch: Parallel, extents: Sequence[int]) -> None:
-        ids = launch.body.block.arguments
+    def __init__(self, extents: Mapping[Value, int]) -> None:
         self._found: dict[Value, Range] = {
-            each: Range(0, max(extent - 1, 0), whole=True) for each, extent in zip(ids, extents, strict=True)
+            each: Range(0, max(extent - 1, 0), whole=True) for each, extent in extents.items()
         }
 
     def of(self, value: Value) -> Range:

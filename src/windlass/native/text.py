@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -116,6 +117,23 @@ class Text:
         types = ", ".join(_type_of(each) for each in arguments)
         self.declared.add(f"declare {type_} @{name}({types})")
         return f"call {type_} @{name}({', '.join(arguments)})"
+
+    @contextmanager
+    def counted(self, name: str, start: str, stop: str, step: int) -> Generator[str]:
+        """A loop around what is written within, of a counter (an i64)."""
+        head, body, end = (self.fresh(f"{name}.{part}") for part in ("head", "body", "end"))
+        counter = self.fresh(name)
+        before = self.label
+        self.go(head)
+        self.open(head)
+        where = len(self.lines)
+        self.branch(self.put(f"icmp slt i64 %{counter}, {stop}"), body, end)
+        self.open(body)
+        yield f"%{counter}"
+        following = self.put(f"add nsw i64 %{counter}, {step}")
+        self.lines.insert(where, f"  %{counter} = phi i64 [ {start}, %{before} ], [ {following}, %{self.label} ]")
+        self.go(head)
+        self.open(end)
 
     # -- vectors ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,146 @@
+"""Native code of one launch whose threads meet, or share memory: parts of the work are some of the blocks."""
+
+from __future__ import annotations
+
+import math
+
+from windlass.affine.index import Index
+from windlass.facts.indices import IndexReader
+from windlass.facts.threads import ids_apart
+from windlass.ir import Function, Value
+from windlass.loops import DoWhile, Parallel
+from windlass.loops.threads import WARP
+from windlass.native.arithmetic import Arithmetic
+from windlass.native.blocks import BlockWriter
+from windlass.native.independence import is_independent, waits
+from windlass.native.lanes import Lanes
+from windlass.native.launch_facts import LaunchFacts
+from windlass.native.machine import compile_text, vector_functions
+from windlass.native.memory import MemoryWriter, Site
+from windlass.native.plan import SUPPORT, WEIGHTS, NativeCode, Plan, launch_of, share
+from windlass.native.ranges import LaunchRanges
+from windlass.native.refusal import NotNative
+from windlass.native.strides import Stride
+from windlass.native.text import Text
+from windlass.ops.creation import Constant
+from windlass.parallel.fission import CannotSplit, needs_fission, split_at_meetings
+
+
+def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bool = False) -> NativeCode:
+    """Native code for one launch of a function of the loop level, whose numbers are known (`specialize`).
+
+    The function holds one `Parallel` over a launch. `is_independent` says that its threads may run in any order, if
+    others have found that out; else it is proved here, or the threads run in order.
+
+    Raises NotNative where there is no code for something in it.
+    """
+    plan = BlockPlan if needs_fission(launch_of(function)) else Plan
+    return plan(function, facts, is_known_independent=is_independent).compile()
+
+
+class BlockPlan(Plan):
+    """Blocks whose threads meet or share memory: parts of the work are some of the blocks, one after another."""
+
+    def compile(self) -> NativeCode:
+        """Native code that runs the threads of a block piece by piece."""
+        self.refuse_waiting()
+        try:
+            self.split = split_at_meetings(self.launch, self.grid, self.block)
+        except CannotSplit as reason:
+            raise NotNative(reason.reason, reason.position) from None
+        self.launch = self.split.grid
+        extents = zip(self.split.ids, self.facts.extents, strict=True)
+        known = {value: extent for values, extent in extents for value in values}
+        self.ranges = LaunchRanges(known | dict.fromkeys(self.split.warps, -(-math.prod(self.block) // WARP)))
+        self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
+        self.widest = 1
+        sites: list[Site] = []
+        declared: set[str] = set()
+        function = self._block_function(sites, declared)
+        text = "\n".join(
+            (
+                *sorted(each for each in declared if "@windlass." not in each),
+                SUPPORT,
+                function,
+                self._entry_of_blocks(),
+                WEIGHTS,
+            )
+        )
+        machine = compile_text(text)
+        blocks = math.prod(self.grid) if math.prod(self.block) else 0
+        most_parts = min(blocks, 1) if self.is_ordered else blocks
+        return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), self.widest, self.is_ordered)
+
+    def proves_independence(self) -> bool:
+        """Whether blocks come to places of their own: so do all threads, or those of any two blocks."""
+        if super().proves_independence():
+            return True
+        apart = ids_apart(self.grid, self.block)
+        blocks = [each for each in apart.dimensions if any(each in item.terms for item in apart.items[:3])]
+        indices = IndexReader.of_launch(self.launch, apart)
+        return is_independent(self.launch, indices, blocks, self.overlapping())
+
+    def refuse_waiting(self) -> None:
+        for op in self.launch.body.walk():
+            if isinstance(op, DoWhile) and waits(op):
+                raise NotNative("its threads may wait for one another", op.source)
+
+    def _known_indices(self) -> dict[Value, Index]:
+        known = {value: item for values, item in zip(self.split.ids, self.ids.items, strict=True) for value in values}
+        x, y, z = self.ids.items[3:]
+        number = x + (y + z.scale(self.block[1])).scale(self.block[0])
+        return known | dict.fromkeys(self.split.warps, number.floor_divide(WARP))
+
+    def _block_function(self, sites: list[Site], declared: set[str]) -> str:
+        """`@blocks(context, from, to, arguments)`."""
+        text = Text(1)
+        zero = Constant.of(0, "i32")
+        ids = self.launch.body.block.arguments
+        lanes = Lanes(text, (*ids, zero, zero, zero), {})
+        memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
+        memory.sites = sites
+        arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
+        writer = BlockWriter(memory, arithmetic, self.ranges, self.block, self.facts.shared_bytes, self._width_of)
+        self.enter(lanes, memory)
+        with text.counted("block", "%from", "%to", 1) as number:
+            gx, gy, _ = self.grid
+            x, rest = (text.put(f"{how} i64 {number}, {gx}") for how in ("urem", "udiv"))
+            y, z = (text.put(f"{how} i64 {rest}, {gy}") for how in ("urem", "udiv"))
+            for each, name in zip(ids, (x, y, z), strict=True):
+                lanes.names[each] = text.put(f"trunc i64 {name} to i32")
+            self.write_before(writer)
+            writer.write(self.launch.body.block)
+        declared |= text.declared
+        parameters = "".join(f", {type_} {name}" for type_, name in self.parameters())
+        return "\n".join(
+            (
+                f"define internal void @blocks(ptr %context, i64 %from, i64 %to{parameters}) {{",
+                "entry:",
+                *memory.frame.allocations,
+                *text.lines,
+                "  br label %done",
+                "done:",
+                "  ret void",
+                "}",
+            )
+        )
+
+    def _width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
+        """How many threads of a piece run in the lanes of a vector."""
+        return 1, {}
+
+    def _entry_of_blocks(self) -> str:
+        """`@part(context, part, parts)`: some of the blocks."""
+        given = "".join(f", {type_.removesuffix(' noalias')} {name}" for type_, name in self.parameters())
+        return "\n".join(
+            (
+                "define void @part(ptr %context, i64 %part, i64 %parts) {",
+                "entry:",
+                "  %following = add i64 %part, 1",
+                *share("b", math.prod(self.grid)),
+                *self.read_arguments(),
+                f"  call void @blocks(ptr %context, i64 %b.from, i64 %b.to{given})",
+                "  ret void",
+                "}",
+            )
+        )

@@ -1,0 +1,132 @@
+"""Kernels whose threads meet give as native code what the emulator gives, to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import windlass as wl
+
+SOURCE = r"""
+__global__ void turn(int *x) {
+    __shared__ int tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = tile[63 - threadIdx.x];
+}
+__global__ void product(const float *a, const float *b, float *c, int n) {
+    __shared__ float s[8][8], t[8][8];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 8 + y, column = blockIdx.x * 8 + x;
+    float sum = 0;
+    for (int k = 0; k < n; k += 8) {
+        s[y][x] = a[row * n + k + x];
+        t[y][x] = b[(k + y) * n + column];
+        __syncthreads();
+        for (int i = 0; i < 8; i++) sum += s[y][i] * t[i][x];
+        __syncthreads();
+    }
+    c[row * n + column] = sum;
+}
+__global__ void tree(const float *x, float *sums, int n) {
+    extern __shared__ float part[];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    part[t] = i < n ? x[i] : 0;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (t < s) part[t] += part[t + s];
+        __syncthreads();
+    }
+    if (t == 0) sums[blockIdx.x] = part[0];
+}
+__global__ void warps(const float *x, float *sums, int *votes, int n) {
+    __shared__ float part[4];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    if (i >= n) return;
+    float v = x[i];
+    for (int o = 16; o; o >>= 1) v += __shfl_down_sync(~0u, v, o);
+    if (t % 32 == 0) part[t / 32] = v;
+    __syncthreads();
+    if (t < 32) {
+        v = t < 4 ? part[t] : 0;
+        for (int o = 2; o; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+        if (t == 0) sums[blockIdx.x] = v;
+    }
+    unsigned some = __ballot_sync(~0u, x[i] > 0.5f);
+    votes[i] = __popc(some) + __syncthreads_count(x[i] > 0.9f) + 100 * __any_sync(~0u, x[i] > 0.99f)
+             + __reduce_add_sync(~0u, t) + (int)__match_any_sync(~0u, t % 5);
+}
+__global__ void few(int *x, int *y) {
+    int t = threadIdx.x + threadIdx.y * blockDim.x;
+    y[t] = __shfl_up_sync(~0u, x[t], 1) + __shfl_sync(~0u, x[t], 3, 8);
+}
+__global__ void own(const int *x, int *y) {
+    int held[4];
+    for (int k = 0; k < 4; k++) held[(k + threadIdx.x) % 4] = x[threadIdx.x] + k;
+    __shared__ int shift;
+    if (threadIdx.x == 5) shift = x[0];
+    __syncthreads();
+    for (int k = 0; k < 4; k++) y[4 * threadIdx.x + k] = held[(k + shift) & 3];
+}
+__global__ void until(int *x, int *rounds) {
+    __shared__ int moved;
+    int t = threadIdx.x, count = 0;
+    do {
+        count++;
+        __syncthreads();
+        if (t == 0) moved = 0;
+        __syncthreads();
+        if (t > 0 && (t + count) % 2 && x[t] < x[t - 1]) { int held = x[t]; x[t] = x[t - 1]; x[t - 1] = held; moved = 1; }
+        __syncthreads();
+    } while (__syncthreads_or(moved) || count < 2);
+    rounds[t] = count;
+}
+__global__ void histogram(const int *x, int *counts, int n) {
+    __shared__ int own[16];
+    if (threadIdx.x < 16) own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[x[i]], 1);
+    __syncthreads();
+    if (threadIdx.x < 16) atomicAdd(&counts[threadIdx.x], own[threadIdx.x]);
+}
+"""
+MODULE = wl.cuda.compile(SOURCE)
+RANDOM = np.random.default_rng(11)
+
+
+def integers(high: int, count: int) -> Any:
+    return RANDOM.integers(0, high, count).astype(np.int32)
+
+
+def floats(count: int) -> Any:
+    return RANDOM.random(count).astype(np.float32)
+
+
+LAUNCHES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "turn": ((1, 64), (integers(99, 64),)),
+    "product": (((3, 3), (8, 8)), (floats(24 * 24), floats(24 * 24), np.zeros(24 * 24, np.float32), 24)),
+    "tree": ((4, 64, 256), (floats(230), np.zeros(4, np.float32), 230)),
+    "warps": ((3, 128), (floats(384), np.zeros(3, np.float32), np.zeros(384, np.int32), 384)),
+    "few": ((1, (16, 4)), (integers(99, 64), np.zeros(64, np.int32))),
+    "own": ((1, 32), (integers(99, 32), np.zeros(128, np.int32))),
+    "until": ((1, 32), (integers(99, 32), np.zeros(32, np.int32))),
+    "histogram": ((3, 64), (integers(16, 1000), np.zeros(16, np.int32), 1000)),
+}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_threads_that_meet_give_what_the_emulator_gives(name: str) -> None:
+    shape, arguments = LAUNCHES[name]
+    native, emulated = ([each.copy() if isinstance(each, np.ndarray) else each for each in arguments] for _ in "ab")
+    wl.native(MODULE[name])[shape](*native)
+    wl.emulate(MODULE[name])[shape](*emulated)
+    for got, wanted in zip(native, emulated, strict=True):
+        if isinstance(got, np.ndarray):
+            assert got.tobytes() == wanted.tobytes()
+
+
+def test_a_thread_beyond_shared_memory_is_named() -> None:
+    with pytest.raises(wl.EmulationError, match=r"write of 4 bytes out of bounds") as caught:
+        wl.native(MODULE["tree"])[4, 64, 128](floats(230), np.zeros(4, np.float32), 230)
+    assert "thread (32, 0, 0)" in str(caught.value)
