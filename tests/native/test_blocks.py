@@ -77,7 +77,12 @@ __global__ void until(int *x, int *rounds) {
         __syncthreads();
         if (t == 0) moved = 0;
         __syncthreads();
-        if (t > 0 && (t + count) % 2 && x[t] < x[t - 1]) { int held = x[t]; x[t] = x[t - 1]; x[t - 1] = held; moved = 1; }
+        if (t > 0 && (t + count) % 2 && x[t] < x[t - 1]) {
+            int held = x[t];
+            x[t] = x[t - 1];
+            x[t - 1] = held;
+            moved = 1;
+        }
         __syncthreads();
     } while (__syncthreads_or(moved) || count < 2);
     rounds[t] = count;
