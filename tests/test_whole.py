@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def test_what_fails_is_run_once_more_alone(tmp_path: Path, is_steady: bool) -> N
     assert done.stdout.endswith(f"\n1 passed, {int(is_steady)} failed\n")
 
 
-def test_types_are_checked_beside_the_tests(tmp_path: Path) -> None:
+def test_types_are_checked_beside_the_tests_and_costs_are_told(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").touch()
     (tmp_path / "test_some.py").write_text("def test_passes():\n    pass\n")
     (tmp_path / "typed.py").write_text("x: int = ''\n")
@@ -41,4 +42,5 @@ def test_types_are_checked_beside_the_tests(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "1 passed" in done.stdout
+    assert re.search(r"processor seconds; most of them in =+\n +\d+\.\d  test_some.py \(1 tests\)\n", done.stdout)
     assert done.stdout.rstrip().endswith("1 error, 0 warnings, 0 informations")

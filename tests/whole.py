@@ -1,5 +1,7 @@
 """The suite as `make test` runs it: types are checked beside the tests, and what fails is run once more, alone.
 
+It ends with the files of tests that cost most (`tests/costs.py`).
+
     python -m tests.whole --types -n 2
 
 A test that passes alone and failed among the others depends on what else the machine does. It is listed as unsteady,
@@ -25,7 +27,7 @@ def run_pytest(*arguments: str) -> int:
 
 def run_tests(*arguments: str) -> int:
     """Run pytest with these arguments, then what failed; gives the exit status."""
-    status = run_pytest("--cache-clear", *arguments)
+    status = run_pytest("--cache-clear", "-p", "tests.costs", *arguments)
     if status != 1 or not FAILED.exists():
         return status
     failed: list[str] = list(json.loads(FAILED.read_text()))

@@ -87,7 +87,7 @@ def upwind(u: Any) -> Any:
     return u - 0.3 * (u - jnp.concatenate([u[:1], u[:-1]]))
 
 
-@program("8", ideal=2, messages=2)
+@program("8", ideal=2, messages=2, is_slow=True)
 def fluxes_between_cells(u: Any) -> Any:
     flux = jnp.pad(u[1:] - u[:-1], 1)
     return u + 0.1 * (flux[1:] - flux[:-1])
@@ -103,7 +103,7 @@ def running_sum(u: Any) -> Any:
     return jnp.cumsum(u) + jnp.roll(u, 1)
 
 
-@program("8", ideal=2)
+@program("8", ideal=2, is_slow=True)
 def steps_that_note_sums(u: Any) -> Any:
     def step(u: Any, _: Any) -> Any:
         u = heat_on_a_line(u)
@@ -131,7 +131,7 @@ def heat_in_a_loop(u: Any) -> Any:
     return repeated(lambda u: (heat(u),), u)
 
 
-@program("4x2", ideal=2 * 16 + 2 * 14, messages=4)
+@program("4x2", ideal=2 * 16 + 2 * 14, messages=4, is_slow=True)
 def nine_points(u: Any) -> Any:
     p = jnp.pad(u, 1, mode="wrap")
     return sum(p[i : i + 48, j : j + 32] for i in range(3) for j in range(3)) / 9
@@ -177,7 +177,7 @@ def until_it_settles(u: Any) -> Any:
     return jax.lax.while_loop(lambda state: (state[1] > 1e-2) & (state[2] < 50), step, (u, jnp.float32(1), 0))
 
 
-@program("4x2", ideal=2 * 3 * 16, messages=2)
+@program("4x2", ideal=2 * 3 * 16, messages=2, is_slow=True)
 def along_one_axis_of_fields(u: Any) -> Any:
     fields = jnp.stack([u, 2 * u, u * u])
     return fields.at[:, 1:-1].add(fields[:, 2:] - fields[:, :-2])
@@ -203,7 +203,7 @@ def uneven_pieces(u: Any) -> Any:
     return (u[1:] - u[:-1]).sum(), u[3:7] * 2
 
 
-@program("4x2", arguments=2)
+@program("4x2", arguments=2, is_slow=True)
 def branches(u: Any, v: Any) -> Any:
     return jax.lax.cond(u[0, 0] > 0.5, lambda: heat(u), lambda: v + heat(v))
 
