@@ -28,7 +28,7 @@ from windlass.lowering.polling import is_brief
 from windlass.parallel.memory_sums import move_sums_inward
 from windlass.parallel.specialization import specialize_for
 from windlass.raising import RaisedKernel, raise_kernel
-from windlass.rewriting import Entry, Ledger, rewrite_function
+from windlass.rewriting import Entry, Ledger, RuleSet, rewrite_function
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -102,7 +102,10 @@ class CompiledLaunch:
     def _program(self, function: Function) -> TensorProgram:
         is_exact = not self.binding.specification.allow_contraction
         # Of the tensor program alone: what JAX keeps must not keep what was compiled.
-        whole = partial(_whole_module, self.tensor) if ops.holds_composites(self.tensor) else None
+        from windlass.catalogue import has_lowered
+
+        is_other = ops.holds_composites(self.tensor) or has_lowered(self.rewrites)
+        whole = partial(_differentiable_module, self.tensor) if is_other else None
         module = Module([function], function.name)
         return TensorProgram(module, is_exact=is_exact, seconds=self.seconds, differentiable=whole)
 
@@ -224,21 +227,34 @@ def _optimize_whole(function: Function, device: Device) -> Function:
     return function
 
 
-def _whole_module(function: Function) -> Module:
-    return Module([_optimize_whole(function, device_that_runs())], function.name)
+def _differentiable_module(function: Function) -> Module:
+    return optimize_before_derivatives(Module([function], function.name), device_that_runs())
 
 
 # -- whole programs ---------------------------------------------------------------------------------------------------
 
 
-def optimize_module(module: Module, device: Device) -> Module:
-    """Every function after the catalogue of rewrites, by the device's costs. Works on a copy.
+def optimize_module(module: Module, device: Device) -> tuple[Module, list[Entry]]:
+    """Every function after the catalogue of rewrites, by the device's costs; with what was done. Works on a copy.
 
     Functions of floats that others define stay one op each, where they are.
     """
-    changed = Module([_optimize_whole(function, device) for function in module.functions.values()], module.name)
-    changed.attributes, changed.globals = module.attributes, module.globals
-    return changed
+    from windlass.catalogue import catalogue
+
+    return _rewrite_module(module, device, catalogue.choose(exact=True, in_kernel=True))
+
+
+def optimize_before_derivatives(module: Module, device: Device) -> Module:
+    """As `optimize_module`, without what is only said otherwise because the device is slow at it."""
+    from windlass.catalogue import rules_before_lowering
+
+    return _rewrite_module(module, device, rules_before_lowering(exact=True, in_kernel=True))[0]
+
+
+def _rewrite_module(module: Module, device: Device, rules: RuleSet) -> tuple[Module, list[Entry]]:
+    changed = module.clone()
+    ledgers = [rewrite_function(function, rules, device=device) for function in changed.functions.values()]
+    return changed, [entry for ledger in ledgers for entry in ledger.entries]
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

@@ -30,6 +30,16 @@ __global__ void ell(const int *column, const float *value, const float *x, float
     for (int k = 0; k < width; k++) sum += value[k * n + i] * x[column[k * n + i]];
     y[i] = sum;
 }
+__global__ void scan(const float *x, float *y) {
+    __shared__ float part[2][64];
+    int t = threadIdx.x, at = 0;
+    part[0][t] = x[blockIdx.x * 64 + t]; __syncthreads();
+    for (int s = 1; s < 64; s *= 2) {
+        part[1 - at][t] = t >= s ? part[at][t] + part[at][t - s] : part[at][t];
+        at = 1 - at; __syncthreads();
+    }
+    y[blockIdx.x * 64 + t] = part[at][t];
+}
 """)
 
 
@@ -71,3 +81,16 @@ def test_what_is_gathered_column_by_column_is_not_transposed():
     for one, another in zip(gradients(values, x), jax.grad(by_hand, (0, 1))(values, x), strict=True):
         np.testing.assert_allclose(one, another, 1e-4)
     assert "transpose" not in ops_of(gradients, values, x)
+
+
+@pytest.mark.parametrize("blocks", [3, 600])
+def test_the_gradient_of_a_running_sum_is_one_from_the_other_end(blocks: int):
+    launch = MODULE["scan"].jax(blocks, 64)
+    x, w = (jnp.asarray(np.random.default_rng(seed).random((blocks, 64)), jnp.float32) for seed in (0, 1))
+
+    def ours(x: Any) -> Any:
+        return (w * launch(x, jnp.zeros_like(x))).sum()
+
+    np.testing.assert_allclose(ours(x), (w * jnp.cumsum(x, 1)).sum(), 1e-5)
+    np.testing.assert_allclose(jax.grad(ours)(x), jnp.cumsum(w[:, ::-1], 1)[:, ::-1], 1e-5)
+    assert not {"while", "concatenate", "gather", "scatter"} & ops_of(jax.grad(ours), x)

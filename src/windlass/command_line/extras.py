@@ -16,6 +16,7 @@ OF_OTHERS = "Another optimizer of StableHLO has these patterns: see [families of
 
 REASONS = {
     "lowering.slow_folds": "What holds for long sums holds for their extremes.",
+    "lowering.window_forms": "Scans by many blocks: counted programs are small, or scan few rows.",
     "passes.branches": "Nothing else opens a `map`.",
     "passes.undone_movement": "It completes what is done with transposes and reshapes.",
     "rules.bits": "LLVM folds what one thread has; this does so between threads, and in functions of arrays.",

@@ -555,17 +555,20 @@ def _position_of(function: Any) -> Position | None:
 
 def _whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> tuple[TensorProgram, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
-    module, callbacks = import_traced(name, traced)
+    from windlass.catalogue import has_lowered
+
+    kept, callbacks = import_traced(name, traced)
     device = device_that_runs()
-    differentiable = None
-    if any(isinstance(op, CustomDerivative | Composite) for op in module.main.walk()):
-        kept, module = module, module.clone()
-        differentiable = partial(pipeline.optimize_module, kept, device)
+    module = kept.clone()
+    is_other = any(isinstance(op, CustomDerivative | Composite) for op in module.main.walk())
+    if is_other:
         for function in module.functions.values():
             inline_custom_derivatives(function.body)
             if limbs is None:
                 expand_composites(function.body)
-    optimized = pipeline.optimize_module(module, device)
+    optimized, rewrites = pipeline.optimize_module(module, device)
+    is_other = is_other or has_lowered(rewrites)
+    differentiable = partial(pipeline.optimize_before_derivatives, kept, device) if is_other else None
     program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable, limbs=limbs)
     return program, module, optimized
 

@@ -39,6 +39,10 @@ __all__ = ["tensor"]
 
 LARGEST_ROW = 8
 """Elements: in running folds of such rows doubling is as good as going through them."""
+MOST_LINES = 512
+"""Rows: of more, a first-level cache doesn't hold the lines that a loop along the last axis goes through."""
+PARTS = 4, 5, 6, 7, 8
+"""Elements that are folded at once where rows are folded in parts."""
 
 
 def sample_windows(*combiners: type[Any], dtype: str) -> Any:
@@ -234,13 +238,18 @@ def _running_axis(op: ReduceWindow, x: Value) -> tuple[int, bool] | None:
     return (axis, ends == (0, before)) if ends in ((before, 0), (0, before)) else None
 
 
+def _goes_across_lines(x: Value, axis: int) -> bool:
+    """Whether neighbours along the axis are neighbours in memory, and there are many rows of them."""
+    return axis == x.tensor.rank - 1 and x.tensor.size > MOST_LINES * x.shape[axis]
+
+
 def _go_along(op: ReduceWindow) -> Value | None:
     x = input_of(op)
     found = None if x is None else _running_axis(op, x)
     if x is None or found is None or is_last_wanted(op):
         return None
     axis, is_backward = found
-    if x.shape[axis] < 4:
+    if x.shape[axis] < 4 or _goes_across_lines(x, axis):
         return None
     count, rank = x.shape[axis], x.tensor.rank
     row = tuple(size for each, size in enumerate(x.shape) if each != axis)
@@ -271,7 +280,13 @@ def running_extreme_in_a_loop(op: ReduceWindow) -> Value | None:
     return None if reorders(op) else _go_along(op)
 
 
-@rewrite(any_op(ReduceWindow), sample=sample_running_fold(Add, Multiply, dtype="f32"), by_cost=True, reassociates=True)
+@rewrite(
+    any_op(ReduceWindow),
+    sample=sample_running_fold(Add, Multiply, dtype="f32"),
+    by_cost=True,
+    reassociates=True,
+    in_kernels=True,
+)
 def running_sum_in_a_loop(op: ReduceWindow) -> Value | None:
     """cumsum(x)[i] = cumsum(x)[i - 1] + x[i], one after the other
 
@@ -280,3 +295,93 @@ def running_sum_in_a_loop(op: ReduceWindow) -> Value | None:
     'While'
     """
     return _go_along(op) if reorders(op) else None
+
+
+# -- running folds in parts -------------------------------------------------------------------------------------------
+
+
+def sample_many_rows(*combiners: type[Any]) -> Any:
+    """A sampler of running folds along the last axis of many rows."""
+
+    def sample(draw: Draw) -> Op:
+        size = draw.choose((8, 10, 12, 16))
+        rows = draw.choose(((MOST_LINES + 1,), (2, MOST_LINES)))
+        ends = draw.choose(((size - 1, 0), (0, size - 1)))
+        padding = (*((0, 0) for _ in rows), ends)
+        window = (*(1 for _ in rows), size)
+        return owner_of(fold_windows(draw.choose(combiners), tensor("f32", *rows, size), window, None, padding))
+
+    return sample
+
+
+def _in_parts(op: ReduceWindow) -> Value | None:
+    x = input_of(op)
+    found = None if x is None else _running_axis(op, x)
+    if x is None or found is None or is_last_wanted(op) or not _goes_across_lines(x, found[0]):
+        return None
+    length = x.shape[-1]
+    rows = x if x.tensor.rank == 2 else Reshape(x, (x.tensor.size // length, length))
+    made = _fold_rows_in_parts(op, rows, is_backward=found[1])
+    return made if made is None or made.shape == x.shape else Reshape(made, x.shape)
+
+
+def _fold_rows_in_parts(op: ReduceWindow, rows: Value, is_backward: bool) -> Value | None:
+    """The running fold of each row: of parts, with what is folded of all parts before; None if rows have no parts."""
+    count, length = rows.shape
+    part = next((size for size in PARTS if length % size == 0 and length > size), None)
+    if part is None:
+        return None
+    parts = count * (length // part)
+    within = _fold_rows(op, Reshape(rows, (parts, part)), is_backward)
+    end = 0 if is_backward else part - 1
+    totals = Reshape(_cut(within, 1, end, end + 1), (count, length // part))
+    before = _fold_rows_in_parts(op, totals, is_backward)
+    if before is None:
+        before = _fold_rows(op, totals, is_backward)
+    last = length // part - 1
+    kept = _cut(before, 1, 1, last + 1) if is_backward else _cut(before, 1, 0, last)
+    edges = ((0, 0), (0, 1)) if is_backward else ((0, 1), (0, 0))
+    moved = Pad(kept, op.init_values[0], *edges, (0, 0))
+    combiner: Any = op.combiner
+    spread = BroadcastInDim(Reshape(moved, (parts,)), (parts, part), (0,))
+    whole = combiner(within, spread) if is_backward else combiner(spread, within)
+    return Reshape(whole, (count, length))
+
+
+def _fold_rows(op: ReduceWindow, rows: Value, is_backward: bool) -> Value:
+    """The running fold of each row at once."""
+    length = rows.shape[1]
+    ends = (0, length - 1) if is_backward else (length - 1, 0)
+    ones = (1, 1)
+    fields = (op.init_values, (1, length), ones, ones, ones, ((0, 0), ends), op.body.clone({}))
+    return ReduceWindow((rows,), *fields).results[0]
+
+
+@rewrite(any_op(ReduceWindow), sample=sample_many_rows(Maximum, Minimum), by_cost=True)
+def running_extreme_in_parts(op: ReduceWindow) -> Value | None:
+    """cummax(x) = max(cummax(part of x), max(parts before)), for many rows; and so for integers' sums
+
+    >>> x = tensor("f32", 600, 16)
+    >>> running = fold_windows(Maximum, x, (1, 16), None, ((0, 0), (15, 0)))
+    >>> running_extreme_in_parts(running.owner).operand.shape
+    (2400, 4)
+    """
+    return None if reorders(op) else _in_parts(op)
+
+
+@rewrite(
+    any_op(ReduceWindow),
+    sample=sample_many_rows(Add, Multiply),
+    by_cost=True,
+    reassociates=True,
+    in_kernels=True,
+)
+def running_sum_in_parts(op: ReduceWindow) -> Value | None:
+    """cumsum(x) = cumsum(part of x) + sum(parts before), for many rows
+
+    >>> x = tensor("f32", 600, 16)
+    >>> running = fold_windows(Add, x, (1, 16), None, ((0, 0), (15, 0)))
+    >>> running_sum_in_parts(running.owner).operand.shape
+    (2400, 4)
+    """
+    return _in_parts(op) if reorders(op) else None

@@ -27,6 +27,7 @@ from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.passes.batched_programs import batch_function
 from windlass.passes.batcher import CannotBatch
 from windlass.precision import Limbs
+from windlass.rewriting import Entry, RuleSet
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.stablehlo.code import Code
@@ -243,16 +244,27 @@ def program_from(origin: Code, function: Function, name: str, is_derivative: boo
     finds the branches and places that the program finds. (Not so where loops may be computed again: see
     `windlass.autodiff.planning.keeps_rounds`.) Where it isn't said, it is what the other program is.
     """
-    from windlass.catalogue import catalogue
+    from windlass.catalogue import catalogue, has_lowered, rules_before_lowering
 
     is_derivative = origin.is_derivative if is_derivative is None else is_derivative
+    is_exact = origin.is_exact and not is_derivative
 
-    def made(function: Function, differentiable: Callable[[], Module] | None = None) -> TensorProgram:
+    def rewritten(function: Function, rules: RuleSet) -> tuple[Module, Sequence[Entry]]:
+        entries: Sequence[Entry] = ()
         if not origin.is_given:
-            rules = catalogue.choose(exact=origin.is_exact and not is_derivative, in_kernel=True)
-            rewrite_function(function, rules, keeps_decisions=origin.is_exact and is_derivative)
+            entries = rewrite_function(function, rules, keeps_decisions=origin.is_exact and is_derivative).entries
         module = Module([function], origin.module.name)
         module.globals = list(origin.module.globals)
+        return module, entries
+
+    def before_lowering(function: Function) -> Module:
+        return rewritten(function, rules_before_lowering(is_exact, in_kernel=True))[0]
+
+    def made(function: Function, differentiable: Callable[[], Module] | None = None) -> TensorProgram:
+        kept = function.clone()
+        module, rewrites = rewritten(function, catalogue.choose(exact=is_exact, in_kernel=True))
+        if differentiable is None and has_lowered(rewrites):
+            differentiable = partial(before_lowering, kept)
         return TensorProgram(
             module,
             name,
@@ -274,7 +286,7 @@ def program_from(origin: Code, function: Function, name: str, is_derivative: boo
     inline_custom_derivatives(runs.body)
     if not keeps_functions:
         expand_composites(runs.body)
-    return made(runs, lambda: made(function).code.module)
+    return made(runs, partial(before_lowering, function))
 
 
 def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], run: Callable[..., list[Any]]) -> list[Any]:
