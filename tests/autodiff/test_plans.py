@@ -44,6 +44,7 @@ PLANS = [Plan(Periodic(2)), Plan(Periodic(4)), Plan(Binomial(1)), Plan(Binomial(
 COTANGENT = np.array([0.4, -1.2, 0.7])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_plans_change_no_cotangent(program: Callable[..., Any]) -> None:
     primal = function_of(program)
@@ -106,6 +107,7 @@ def march(u: Any) -> Any:
     return (u * u).sum()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [{"memory": "1MiB"}, {"checkpoint": Periodic(20)}, {"checkpoint": Binomial(5)}])
 def test_gradients_are_found_within_a_budget(options: dict[str, Any]) -> None:
     u = np.random.default_rng(0).random(4096)

@@ -128,6 +128,7 @@ def test_derivatives_are_those_of_the_rule(name: str) -> None:
                 np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12, err_msg=way)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", LARGE)
 def test_gradients_are_those_of_the_rule(name: str) -> None:
     with jax.enable_x64(True):

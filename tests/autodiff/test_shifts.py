@@ -98,6 +98,7 @@ def test_a_shift_that_does_not_vary_is_itself() -> None:
     np.testing.assert_allclose(jax.grad(wl.jit(loss))(X, X + 1), jax.grad(loss)(X, X + 1), 1e-4, 1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [softmax, attention, squared])
 def test_gradients_and_their_derivatives_are_those_of_jax(function: Any) -> None:
     def gradient(function: Any) -> Any:

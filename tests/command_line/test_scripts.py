@@ -98,6 +98,7 @@ def run_script(folder: Path, text: str, *words: str, before: str = "") -> subpro
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("before", ["", WITHOUT_NUMBA], ids=["with numba", "without numba"])
 def test_a_script_gets_windlass_for_its_libraries(tmp_path: Path, before: str) -> None:
     done = run_script(tmp_path, SCRIPT, "--report", "script.py", "8", "--flag", before=before)

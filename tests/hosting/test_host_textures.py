@@ -65,6 +65,7 @@ int main() {
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", ["auto", "raised", "emulated"])
 def test_references_objects_and_surfaces_give_what_the_host_put_there(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: wl.cuda.Mode
@@ -212,6 +213,7 @@ int main() {
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", ["raised", "emulated"])
 def test_copies_of_all_forms_and_what_they_refuse(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: wl.cuda.Mode

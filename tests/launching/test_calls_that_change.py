@@ -43,6 +43,7 @@ def run_(module: Module, request: pytest.FixtureRequest) -> Callable[..., list[f
     return sum_of_first(module, request.param)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "kind",
     [int, np.int32, np.int64, np.uint8, np.array, jnp.int32, jnp.uint8, jnp.asarray],

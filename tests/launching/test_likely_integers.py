@@ -42,6 +42,7 @@ def expected(now: NDArray[Any], following: NDArray[Any], rows: int, columns: int
     return written
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("rows", "columns"), [(20, 24), (24, 20), (10, 24), (20, 20), (3, 3)])
 def test_likely_and_other_integers_give_the_same(module: Any, rows: int, columns: int) -> None:
     now, following = np.random.default_rng(0).random((2, 20, 24), np.float32)

@@ -16,6 +16,7 @@ PRODUCT = """__global__ void product(float *c, const float *a, const float *b, i
 }"""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "schedule",
     [

@@ -63,6 +63,7 @@ def module() -> wl.cuda.Module:
     return wl.cuda.compile(SOURCE)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("counter", "key", "words"),
     [

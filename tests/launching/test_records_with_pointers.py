@@ -175,6 +175,7 @@ int main() {
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", ["raised", "emulated"])
 def test_programs_pass_them(tmp_path: Path, mode: wl.cuda.Mode, capfd: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "main.cu"

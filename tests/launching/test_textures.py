@@ -45,6 +45,7 @@ def floats(count: int) -> np.ndarray:
     return np.arange(count, dtype=np.float32)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("is_emulated", [False, True])
 def test_references_are_bound_by_name(module: wl.cuda.Module, is_emulated: bool) -> None:
     kernel: Any = wl.emulate(module["add_line"]) if is_emulated else module["add_line"]

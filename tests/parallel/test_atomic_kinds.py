@@ -69,6 +69,7 @@ def test_what_replaces_nan_by_something_else_is_no_extreme_of_numbers() -> None:
         assert find_kind(Select(Compare(given, given, "NE"), other, found), old, body) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "kind"), [("fmaxf", "fmax"), ("fminf", "fmin")])
 def test_extremes_of_numbers_are_one_atomic_operation(name: str, kind: str) -> None:
     source = f"""__global__ void kernel(unsigned *p, float x) {{

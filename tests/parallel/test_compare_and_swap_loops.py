@@ -120,6 +120,7 @@ def test_an_update_of_half_a_word_is_one_of_that_half(change: str, which: int) -
     assert words.view(np.uint16).tolist() == halves.tolist()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kept", ["(a & 0xffff0000u)", "a", "((a + 0x10000u) & ~(0xffffu << shift))"])
 def test_an_update_that_changes_more_is_one_of_the_word(kept: str) -> None:
     updates = ops_of(imported(PART.format(change="+= v", kept=kept)), loops.Atomic, loops.AtomicUpdate)

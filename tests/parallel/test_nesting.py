@@ -80,6 +80,7 @@ CHANGES: list[tuple[Change, ...]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("source", "block"), [(REVERSED, (4,)), (SHUFFLED, (2, 2))])
 def test_nesting_and_flattening_keep_what_a_kernel_does(source: str, block: tuple[int, ...]) -> None:
     flat = imported(source)

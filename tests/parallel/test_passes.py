@@ -69,6 +69,7 @@ def stages_of_kernel(code: DeviceCode, mangled: str) -> list[tuple[str, Function
     return stages
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", KERNELS)
 def test_passes_keep_what_a_kernel_does(name: str) -> None:
     source, arguments = KERNELS[name]

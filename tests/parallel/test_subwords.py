@@ -52,6 +52,7 @@ def test_an_update_of_a_part_is_of_the_width_of_the_part(name: str) -> None:
     check(LOOP % statements)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_is_no_part_is_updated_as_a_word(name: str) -> None:
     updates = ops_of(imported(LOOP % WHOLE[name]), Atomic, AtomicUpdate)

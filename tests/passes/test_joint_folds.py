@@ -29,6 +29,7 @@ def mean_where(x: Any) -> Any:
     return jnp.mean(x, where=x > 0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [masked_mean, mean_where])
 def test_sum_and_count_over_one_mask_are_one_reduction(function: Callable[..., Any]) -> None:
     assert count_reductions(function, X, device=CPU.name) == 1

@@ -41,6 +41,7 @@ def ops_of(module: wl.cuda.Module, name: str) -> dict[str, int]:
     return module[name].explain(launch.grid, launch.block, *arguments, shared_bytes=launch.shared_bytes).ops
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "op"), list(ONE_FOLD.items()))
 def test_steps_of_a_block_become_one_fold(module: wl.cuda.Module, name: str, op: str) -> None:
     ops = ops_of(module, name)

@@ -40,6 +40,7 @@ def test_products_of_integers_are_added_to_what_is_there() -> None:
     assert ops_of("unsigned_product") == {"convert": 2, "dot_general": 1, "add": 1}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kernel", "others"),
     [

@@ -77,6 +77,7 @@ def test_threads_that_do_not_wait_take_turns_as_in_the_emulator(name: str, monke
     assert "run one after another" in str(kernel.explain())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "body", [REFUSED["a lock"][0], "if (i > 0) while (atomicAdd(&p[0], 0) == 1) {} out[atomicAdd(&p[1], 1) & 7] = i;"]
 )

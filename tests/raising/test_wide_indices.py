@@ -581,6 +581,7 @@ def test_index_out_of_bounds_is_reported_as_by_the_emulator(kernel: Kernel, monk
     assert lines[0] == lines[1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "text",
     [

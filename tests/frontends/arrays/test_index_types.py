@@ -71,6 +71,7 @@ def puts(a: Any, rows: Any, columns: Any, i: Any) -> Any:
     return a, b, c, rows
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [reads, writes, joins, puts])
 def test_every_index_type_reaches_its_places(function: Callable[..., Any]) -> None:
     kinds = [np.dtype(each) for each in ("bBHQ" if function in (reads, writes) else "bBH")]  # NumPy's others refuse Q

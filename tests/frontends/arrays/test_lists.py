@@ -84,6 +84,7 @@ def sorted_and_rounded(x: Any, i: Any, m: Any) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [joined, multiplied, looked_up, of_lists_alone, sorted_and_rounded])
 def test_lists_and_options_are_taken_as_numpy_takes_them(function: Any) -> None:
     assert_same(wl.jit(function)(X, I, M), function(X, I, M), function.__name__, 16)
@@ -105,6 +106,7 @@ def nan_functions(n: Any, m: Any) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("code", ["f", "d"])
 def test_reductions_meet_special_values_as_numpys(code: str) -> None:
     given = N.astype(code), M.astype(code) / 2

@@ -26,6 +26,7 @@ OF_VECTORS = [
 OF_MATRICES = [mask_functions.rows, mask_functions.rows_with_rows, mask_functions.planes]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", OF_VECTORS)
 def test_masked_elements_are_numpys(function: Callable[..., Any]) -> None:
     assert_as_numpy(function, X, Y, M)

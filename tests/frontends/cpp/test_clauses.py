@@ -75,6 +75,7 @@ def functions() -> wl.c.CModule:
     return wl.c.compile(FILE)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*WRITES, *RETURNS])
 def test_construct_has_its_serial_meaning(name: str) -> None:
     given, *_ = WRITES.get(name) or RETURNS[name]

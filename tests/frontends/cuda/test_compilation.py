@@ -202,6 +202,7 @@ def test_a_small_file_is_compiled_by_two_short_runs_of_clang_when_warm(monkeypat
     assert ["-include-pch" in run for run in runs] == [True, False]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("standard", ["gnu++17", "c++17"])
 def test_bodies_that_the_c_library_brings_for_older_standards_are_left_out(standard: str) -> None:
     source = '__global__ void say(int x) { printf("%d", x); }'

@@ -19,6 +19,7 @@ TYPES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TYPES)
 def test_integer_arithmetic_is_that_of_c(name: str) -> None:
     dtype: Any = np.dtype(TYPES[name])

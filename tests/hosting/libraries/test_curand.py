@@ -58,6 +58,7 @@ def test_philox_gives_the_known_answer() -> None:
     assert " ".join(f"{each:08x}" for each in found) == "6627e8d5 e169c58d bc57ac4c 9b00dbd8"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [XORWOW, MRG, TWISTER, PHILOX])
 def test_parts_make_up_the_whole_and_offsets_lead_into_it(device: Device, kind: int) -> None:
     whole = generated(device, seeded(device, kind, 99), 10000)
@@ -75,6 +76,7 @@ def test_twister_is_the_reference_implementation(device: Device) -> None:
     assert found[0] == 3499211612 and found[9999] == 4123659995
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [XORWOW, MRG, TWISTER, PHILOX])
 def test_distributions(device: Device, kind: int) -> None:
     n, generator = 20000, seeded(device, kind, 7)

@@ -95,6 +95,7 @@ def test_lu_of_one_matrix(device: Device, letter: str) -> None:
     np.testing.assert_allclose(lower @ upper, matrix, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("has_pivots", [True, False])
 def test_lu_of_batches(device: Device, letter: str, has_pivots: bool) -> None:
