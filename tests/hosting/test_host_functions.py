@@ -15,6 +15,7 @@ from windlass.hosting.program import Program
 
 SOURCE = r"""
 #include <cublas_v2.h>
+#include <cmath>
 #include <cstdlib>
 
 __global__ void activate(float *x, const float *b, int rows, int columns) {
@@ -38,13 +39,43 @@ void layer(float *total, float *y, const float *w, const float *x, const float *
     cudaFree(product);
 }
 
-void norm_on_host(float *x, int n) {
+// Conjugate gradients: host code computes with numbers that it gets from the device.
+void solve(double *x, const double *a, const double *b, int n, int steps) {
     cublasHandle_t handle;
     cublasCreate(&handle);
-    float norm;
-    cublasSnrm2(handle, n, x, 1, &norm);
-    norm = 1 / norm;
-    cublasSscal(handle, n, &norm, x, 1);
+    double *r, *p, *q, one = 1, zero = 0;
+    size_t bytes = n * sizeof(double);
+    cudaMalloc(&r, bytes), cudaMalloc(&p, bytes), cudaMalloc(&q, bytes);
+    cudaMemset(x, 0, bytes);
+    cudaMemcpy(r, b, bytes, cudaMemcpyDeviceToDevice), cudaMemcpy(p, b, bytes, cudaMemcpyDeviceToDevice);
+    double rho, before, pq;
+    cublasDdot(handle, n, r, 1, r, 1, &rho);
+    for (int i = 0; i < steps; i++) {
+        cublasDgemv(handle, CUBLAS_OP_N, n, n, &one, a, n, p, 1, &zero, q, 1);
+        cublasDdot(handle, n, p, 1, q, 1, &pq);
+        double alpha = rho / pq, minus = -alpha;
+        cublasDaxpy(handle, n, &alpha, p, 1, x, 1);
+        cublasDaxpy(handle, n, &minus, q, 1, r, 1);
+        before = rho;
+        cublasDdot(handle, n, r, 1, r, 1, &rho);
+        double beta = rho / before;
+        cublasDscal(handle, n, &beta, p, 1);
+        cublasDaxpy(handle, n, &one, r, 1, p, 1);
+    }
+    cublasDestroy(handle);
+}
+double on_host(double *x, int n, double scale) {
+    double h[4], sum = 0;
+    cudaMemcpy(h, x, n * sizeof(double), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i++) sum += std::sqrt(std::fabs(h[i])) * scale, h[i] = 2 * h[i] + i;
+    cudaMemcpy(x, h, n * sizeof(double), cudaMemcpyHostToDevice);
+    return sum;
+}
+void until_small(float *x, int n) {
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    float norm = 1, half = 0.5;
+    while (norm > 0.75) cublasSscal(handle, n, &half, x, 1), cublasSnrm2(handle, n, x, 1, &norm);
 }
 void look(float *x, float *y) {
     if (x[0] > 0) cudaMemset(y, 0, sizeof(float));
@@ -100,16 +131,44 @@ def test_a_host_function_has_the_gradient_of_its_mathematics(program: Program) -
     np.testing.assert_allclose(jax.jit(jax.grad(of_values))(arguments[0]), expected[0], rtol=1e-4, atol=1e-5)
 
 
-def test_host_code_that_looks_at_what_is_traced_is_refused(program: Program) -> None:
-    with pytest.raises(LaunchError, match=r"WL0422.*gives a number to the host"):
-        jax.jit(lambda x: program["norm_on_host"].jax(x, 3))(jnp.ones(3))
+def test_what_host_code_computes_with_numbers_of_the_device_has_derivatives(program: Program) -> None:
+    n = 4
+    m, b, weights = (np.random.default_rng(seed).normal(size=size) for seed, size in enumerate(((n, n), n, n)))
+
+    def system(m: Any) -> Any:
+        return m @ m.T + n * np.eye(n)
+
+    def by_gradients(m: Any, b: Any) -> Any:
+        return weights @ program["solve"].jax(jnp.zeros(n), system(m), b, n, n)
+
+    def on_host(x: Any, scale: Any) -> Any:
+        arrays = [x.copy()]
+        return program["on_host"](*arrays, n, scale) + (arrays[0] ** 2).sum()
+
+    def by_hand(x: Any, scale: Any) -> Any:
+        return (scale * jnp.sqrt(abs(x))).sum() + ((2 * x + jnp.arange(n)) ** 2).sum()
+
+    with jax.enable_x64(True):
+        found = jax.jit(jax.grad(by_gradients, (0, 1)))(m, b)
+        expected = jax.grad(lambda m, b: weights @ jnp.linalg.solve(system(m), b), (0, 1))(m, b)
+        for each, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(each, wanted, rtol=1e-10)
+        wanted = jax.grad(by_hand, (0, 1))(b, 0.5)
+    for each, other in zip(wl.grad(on_host, (0, 1))(b, 0.5), wanted, strict=True):
+        np.testing.assert_allclose(each, other, rtol=1e-10)
+
+
+def test_host_code_that_decides_by_what_is_traced_is_refused(program: Program) -> None:
+    until_small = program["until_small"]
+    with pytest.raises(LaunchError, match=r"WL0422.*a decision by a number"):
+        jax.jit(lambda x: until_small.jax(x, 3))(jnp.ones(3))
     with pytest.raises(LaunchError, match=r"WL0422.*reads or writes device memory in host code"):
         program["look"].jax(jnp.ones(1), jnp.ones(1))
     # JAX's arrays that are no tracers have contents.
-    np.testing.assert_allclose(program["norm_on_host"].jax(jnp.full(4, 2.0), 4), 0.5)
-    x = np.full(4, 2, np.float32)
-    program["norm_on_host"](x, 4)
-    np.testing.assert_allclose(x, 0.5)
+    np.testing.assert_allclose(until_small.jax(jnp.ones(4), 4), 0.25)
+    x = np.ones(4, np.float32)
+    until_small(x, 4)
+    np.testing.assert_allclose(x, 0.25)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from windlass.frontends.cuda.precompiled import headers_digest
 from windlass.frontends.cuda.source import adapt_text, read_source
 from windlass.hosting.entry_points import with_entry_points
 from windlass.hosting.library_calls import library_functions
+from windlass.hosting.observed_floats import with_observed_floats
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
 _LINK_FLAGS = shlex.split("-shared -O1 -fno-sanitize=all -fPIC -w -Wl,-Bsymbolic -Wl,--no-undefined")
@@ -51,11 +52,12 @@ def build_program(
     define: Mapping[str, object] | None = None,
     standard: str = "gnu++20",
     is_library_function: Callable[[str], bool] = lambda name: False,
+    is_observed: bool = False,
 ) -> bytes:
     """A shared library, as bytes, with the host side of all sources (.cu, .cpp, .c), from the cache where it is known.
 
     Unit number i is `sources[i]`. Calls of functions of which `is_library_function` holds go to the process that loads
-    the library.
+    the library; with `is_observed` so do operations on floats that stand for traced numbers (`observed_floats.py`).
 
     Raises CompilationError: WL0101 with clang's messages, WL0109 where the parts can't be linked.
     """
@@ -79,6 +81,8 @@ def build_program(
     units = map_children(compile_host_side, enumerate(sources))
     runtime = map_children(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu")))
     units = with_shared_shadows(units)
+    if is_observed:
+        units = [with_observed_floats(unit) for unit in units]
     libraries = library_functions(units, is_library_function)
     parts = with_entry_points(units)
     return _link([*parts, libraries] if libraries else parts, runtime)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -118,7 +117,8 @@ class HostFunction:
         """A number as a word of 64 bits."""
         kind = self.entry.kinds[place]
         if kind in "fd":
-            return int.from_bytes(struct.pack("<f" if kind == "f" else "<d", float(value)).ljust(8, b"\0"), "little")
+            number = np.array(value, np.float32 if kind == "f" else np.float64)
+            return int.from_bytes(number.tobytes().ljust(8, b"\0"), "little")
         number, bits = int(value), self.entry.bits[place]
         if number != value or not -(1 << bits - 1) <= number < 1 << bits:
             raise LaunchError(
@@ -132,7 +132,7 @@ class HostFunction:
             return None
         if result in ("float", "double"):
             size = 4 if result == "float" else 8
-            return struct.unpack("<f" if size == 4 else "<d", word.to_bytes(8, "little")[:size])[0]
+            return np.frombuffer(word.to_bytes(8, "little")[:size], np.float32 if size == 4 else np.float64)[0]
         if result.startswith("i"):
             bits = int(result[1:])
             number = word & (1 << bits) - 1
@@ -178,12 +178,12 @@ class HostFunction:
             elif isinstance(each, Array) and self.entry.kinds[number] == "p":
                 words.append(trace.memory.add(each, f"{number + 1}"))
             else:
-                words.append(self._word(number, each))
-        return self._result(trace.call(self.entry, words))
+                words.append(self._word(number, trace.named(self.entry.kinds[number], each)))
+        return trace.numbers.resolve(self._result(trace.call(self.entry, words)))
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray | jax.Array) or (isinstance(value, Array) and not value.is_scalar)
+    return isinstance(value, np.ndarray | jax.Array | Array) and value.ndim > 0
 
 
 def _as_traced(value: Any) -> Any:

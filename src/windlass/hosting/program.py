@@ -85,7 +85,9 @@ class Program:
     @cached_property
     def _loaded(self) -> ProgramRun:
         self._reset_variables()
-        return ProgramRun(self, None)
+        folders, macros = tuple(self.include), dict(self.define)
+        library = build_program(self.sources, folders, macros, self.standard, is_library_function, is_observed=True)
+        return ProgramRun(self, None, library)
 
     def _reset_variables(self) -> None:
         for module in {id(each): each for each in self.modules}.values():

@@ -66,6 +66,7 @@ _MANAGED = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 _LIBRARY = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p)
 _AGAIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 _MOVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+_OBSERVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64))
 _FILL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_int, ctypes.c_size_t)
 
 
@@ -79,6 +80,7 @@ class _Services(ctypes.Structure):
         ("library_again", _AGAIN),
         ("move", _MOVE),
         ("fill", _FILL),
+        ("observe", _OBSERVE),
     )
 
 
@@ -160,6 +162,10 @@ class Tracing(Protocol):
         """Note that bytes are set."""
         ...
 
+    def operate(self, operation: str, kinds: str, words: Sequence[int]) -> int:
+        """The word of what an operation on floats gives, some of which name traced numbers."""
+        ...
+
 
 def _unloadable(error: Exception, help: str) -> CompilationError:
     return CompilationError(Diagnostic("WL0109", "the program can't be loaded", notes=(str(error),), help=help))
@@ -168,7 +174,12 @@ def _unloadable(error: Exception, help: str) -> CompilationError:
 class ProgramRun:
     """One run of a program: what it launches, and on which memory."""
 
-    def __init__(self, program: BuiltProgram, observe: Callable[[LaunchRecord], None] | None) -> None:
+    def __init__(
+        self,
+        program: BuiltProgram,
+        observe: Callable[[LaunchRecord], None] | None,
+        library: bytes | None = None,
+    ) -> None:
         self.program = program
         self.observe = observe
         self.kernels: dict[tuple[int, str], Kernel] = {}
@@ -176,7 +187,7 @@ class ProgramRun:
         self.views: dict[tuple[int, int], Array] = {}
         self.interrupted: BaseException | None = None
         try:
-            self.library: Any = load_shared_library(program.library, os.RTLD_NOW | os.RTLD_LOCAL)
+            self.library: Any = load_shared_library(library or program.library, os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
             raise _unloadable(error, "is one of its sources missing?") from error
         self.session = Session(self.library, self._record_call)
@@ -191,6 +202,7 @@ class ProgramRun:
             _AGAIN(self.call_library_again),
             _MOVE(self.move),
             _FILL(self.fill),
+            _OBSERVE(self.observe_floats),
         )
         self.library.windlass_connect(ctypes.byref(self.services))
 
@@ -337,6 +349,14 @@ class ProgramRun:
     def fill(self, target: int, value: int, size: int) -> int:
         """Fill bytes in a trace; gives a CUDA error number."""
         return self._do_in_trace(lambda trace: trace.fill(target, value & 255, size))
+
+    def observe_floats(self, operation: bytes, kinds: bytes, words: Any) -> int:
+        """Do an operation on floats in a trace, of which some name traced numbers; gives a CUDA error number."""
+
+        def operate(trace: Tracing) -> None:
+            words[0] = trace.operate(operation.decode(), kinds.decode(), words[: len(kinds) - 1])
+
+        return self._do_in_trace(operate)
 
     def _do_in_trace(self, action: Callable[[Tracing], None]) -> int:
         assert self.trace is not None

@@ -10,6 +10,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
@@ -17,6 +18,7 @@ from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.tracing import Storage
 from windlass.frontends.arrays.views import Regroup, Strided, shadow_of
+from windlass.hosting.host_numbers import MOST_COPIED, NAMES, HostNumbers
 from windlass.hosting.libraries.memory import ProgramMemory
 
 BYTE = np.dtype(np.uint8)
@@ -83,6 +85,7 @@ class TracedMemory(ProgramMemory):
         super().__init__(library)
         self.library = library
         self.regions: dict[int, Region] = {}
+        self.numbers = HostNumbers()
         self._of_storage: dict[int, tuple[Storage, int]] = {}
 
     def add(self, array: Array, name: str) -> int:
@@ -159,12 +162,11 @@ class TracedMemory(ProgramMemory):
             return
         value = value.value if isinstance(value, Array) else value
         if isinstance(value, Tracer):
-            raise cannot_trace(
-                "a library call gives a number to the host",
-                "what host code computes with it is not seen",
-                "put the result into device memory (cublasSetPointerMode), or let a kernel compute with it",
-            )
+            value = self.numbers.name(jnp.reshape(value, ()).astype(dtype), dtype)
         super().put(address, value, dtype)
+
+    def resolve(self, number: Any) -> Any:
+        return self.numbers.resolve(number)
 
     def read(self, address: int, size: int) -> bytes:
         region = self.region(address)
@@ -191,19 +193,29 @@ class TracedMemory(ProgramMemory):
             ctypes.memmove(target, source, size)
         elif into is None:
             assert out_of is not None
-            known = out_of.known
-            if known is None:
-                raise cannot_trace(
-                    f"{size} bytes of device memory are copied to the host",
-                    "what host code computes with them is not seen",
-                    "copy to an array that is an argument of the function, or let a kernel compute with them",
-                )
-            start = source - out_of.start
-            ctypes.memmove(target, known[start : start + size], size)
+            known, start = out_of.known, source - out_of.start
+            content = self._named(out_of, source, size) if known is None else known[start : start + size]
+            ctypes.memmove(target, content, size)
         elif out_of is None:
             self._write_known(into, target - into.start, ctypes.string_at(source, size))
         else:
             self._move_within(into, target, out_of, source, size)
+
+    def _named(self, region: Region, address: int, size: int) -> bytes:
+        """Names for numbers that host code gets."""
+        dtype = region.elements.dtype
+        found = self.elements(address, dtype)
+        assert found is not None
+        elements, first = found
+        count = size // dtype.itemsize
+        if count > MOST_COPIED or size % dtype.itemsize:
+            raise cannot_trace(
+                f"{size} bytes of device memory are copied to the host",
+                f"up to {MOST_COPIED} numbers there can be followed",
+                "copy to an array that is an argument of the function, or let a kernel compute with them",
+            )
+        values = jnp.asarray(elements[first : first + count].value)
+        return np.array([self.numbers.name(values[place], dtype) for place in range(count)], dtype).tobytes()
 
     def _move_within(self, into: Region, target: int, out_of: Region, source: int, size: int) -> None:
         known = out_of.known
@@ -227,16 +239,21 @@ class TracedMemory(ProgramMemory):
         else:
             self._write_known(region, target - region.start, bytes([value]) * size)
 
-    @staticmethod
-    def _write_known(region: Region, offset: int, content: bytes) -> None:
+    def _write_known(self, region: Region, offset: int, content: bytes) -> None:
         dtype = region.elements.dtype
+        if region.is_own and region.known is not None:
+            # The names of traced numbers say what they are.
+            for kind in NAMES:
+                whole = content[: len(content) // kind.itemsize * kind.itemsize]
+                if self.numbers.are_named(np.frombuffer(whole, kind)) is not None:
+                    dtype = kind
         if offset % dtype.itemsize or len(content) % dtype.itemsize:
             if region.known is None:
                 raise cannot_trace(f"{len(content)} bytes are written at byte {offset}", f"elements there are {dtype}")
             dtype = BYTE
         elements = region.typed(dtype)
         first = offset // dtype.itemsize
-        elements[first : first + len(content) // dtype.itemsize] = np.frombuffer(content, dtype)
+        elements[first : first + len(content) // dtype.itemsize] = self.numbers.resolve(np.frombuffer(content, dtype))
 
 
 def strided_view(elements: Array, start: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> Array:

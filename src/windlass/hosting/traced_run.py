@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
+from windlass.hosting.host_numbers import unknown_to_host
 from windlass.hosting.traced_memory import TracedMemory, cannot_trace
 from windlass.runtime.launch_shape import Extents, LaunchShape
 
@@ -30,7 +32,8 @@ class Trace:
     def __init__(self, run: ProgramRun) -> None:
         self.run = run
         self.memory = TracedMemory(run.library)
-        self.move, self.fill = self.memory.move, self.memory.fill
+        self.numbers = self.memory.numbers
+        self.move, self.fill, self.operate = self.memory.move, self.memory.fill, self.numbers.operate
 
     def call(self, entry: Entry, words: Sequence[int]) -> int:
         """Trace the function with these arguments; gives the word that it returns."""
@@ -49,6 +52,16 @@ class Trace:
                 "copy with cudaMemcpy between device arrays, or let a kernel do it",
             )
         return result
+
+    def named(self, kind: str, value: Any) -> Any:
+        """A number that the function is given: a traced one by its name."""
+        value = value.value if isinstance(value, Array) else value
+        if not isinstance(value, Tracer):
+            return value
+        if kind not in "fd":
+            raise unknown_to_host("an integer")
+        dtype = np.dtype(np.float32 if kind == "f" else np.float64)
+        return self.numbers.name(value.astype(dtype), dtype)
 
     # -- what the program does ----------------------------------------------------------------------------------------
 
@@ -71,15 +84,23 @@ class Trace:
         for array, copy in given_back:
             array[...] = copy
 
-    @staticmethod
-    def _number(kernel: Kernel, parameter: Parameter, value: bytes) -> Any:
+    def _number(self, kernel: Kernel, parameter: Parameter, value: bytes) -> Any:
         if parameter.dtype is None or parameter.pointers:
             raise cannot_trace(
                 f"argument '{parameter.name}' of {kernel.name} is a struct with pointers",
                 "in which memory they point is not followed",
                 "pass the pointers by themselves",
             )
-        return np.frombuffer(value, parameter.dtype)[0]
+        number = np.frombuffer(value, parameter.dtype)[0]
+        if parameter.kind == "scalar":
+            return self.numbers.resolve(number)
+        halves, wholes = (value[: len(value) // size * size] for size in (4, 8))
+        if any(
+            self.numbers.are_named(np.frombuffer(each, dtype)) is not None
+            for each, dtype in ((halves, np.float32), (wholes, np.float64))
+        ):
+            raise unknown_to_host(f"a member of a struct, an argument of {kernel.name},")
+        return number
 
     def _array(self, kernel: Kernel, parameter: Parameter, address: int) -> Array | None:
         """The memory from an address to the end of its allocation; None for a null pointer."""

@@ -140,7 +140,7 @@ class Call:
         """The value of a factor, as a NumPy scalar."""
         dtype = dtype or self.dtype
         if scalar.content is not None:
-            return np.frombuffer(scalar.content[: dtype.itemsize], dtype)[0]
+            return self.session.memory.resolve(np.frombuffer(scalar.content[: dtype.itemsize], dtype)[0])
         return self.session.memory.view("a factor", scalar.address, dtype, (1,), (1,))[0].copy()
 
     def host_array(self, name: str, address: int, count: int, dtype: Any) -> Array:

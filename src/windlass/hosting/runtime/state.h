@@ -23,6 +23,8 @@ struct Services {
     // While a host function is traced, device memory has no contents: these note what would be done to it.
     int (*move)(void *target, const void *source, size_t bytes);
     int (*fill)(void *target, int value, size_t bytes);
+    // An operation on floats of which some name traced numbers (observed_floats.py): the result takes the first word.
+    int (*observe)(const char *operation, const char *kinds, uint64_t *words);
 };
 extern Services services;
 // Whether a host function is traced (hosting/traced_call.py).

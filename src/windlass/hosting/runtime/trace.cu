@@ -40,6 +40,17 @@ WINDLASS_API int windlass_call(void (*entry)(const uint64_t *, void *), const ui
     return status;
 }
 
+// Whether an operand of an operation names a traced number; then the first word is the result, or a name of it.
+WINDLASS_API int windlass_observe(const char *operation, const char *kinds, uint64_t *words) {
+    if (!is_tracing) return 0;
+    bool is_named = false;
+    for (int i = 0; kinds[i + 1]; i++)
+        is_named = is_named || (kinds[i] == 'f' ? (uint32_t)words[i] >> 20 == 0x7FE : words[i] >> 32 == 0x7FF957A6);
+    if (!is_named) return 0;
+    if (services.observe(operation, kinds, words)) leave_program(0);
+    return 1;
+}
+
 // Memory without contents, for the arguments of a trace.
 WINDLASS_API void *windlass_reserve(size_t bytes) {
     void *pointer = nullptr;
