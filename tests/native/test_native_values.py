@@ -159,3 +159,31 @@ def test_a_thread_that_leaves_its_array_is_told_of(module: wl.cuda.Module) -> No
     given = [jnp.asarray(Y), at, np.int32(50)]
     with pytest.raises(wl.EmulationError, match="element 1000 of 'y', which has 50 elements of float32"):
         prepare_on_values(Request(module["place"], shape, given), None).run(given)
+
+
+def test_a_program_that_calls_native_code_means_what_it_computes(
+    module: wl.cuda.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from windlass.ops.evaluation import evaluate_function
+    from windlass.raising import state
+    from windlass.stablehlo import import_text
+
+    monkeypatch.setattr(state, "MOST_OPS", 3)
+    kernel = wl.cuda.compile(SOURCE)["mix"]
+
+    @wl.jit
+    def twice(x: Any, y: Any, a: Any) -> Any:
+        kernel[2, 32](x, y, 50, a, 0.5, STEP, None)
+        kernel[2, 32](x, y, 50, a, 0.5, STEP, x)
+        return y
+
+    once = emulated(kernel, 2, 32, X, Y.copy(), 50, 1.5, 0.5, STEP, None)[1]
+    wanted = emulated(kernel, 2, 32, X, once, 50, 1.5, 0.5, STEP, X)[1]
+    np.testing.assert_array_equal(twice(jnp.asarray(X), jnp.asarray(Y), 1.5), wanted)
+    np.testing.assert_array_equal(jax.vmap(lambda y: twice(X, y, 1.5))(jnp.stack([Y, Y]))[1], wanted)
+    text = twice.lower(jnp.asarray(X), jnp.asarray(Y), 1.5).text("optimized")
+    assert "windlass_native" in text
+    main, weights = import_text(text).main, np.array([0.25, 0.5, 2], np.float32)
+    given: dict[tuple[int, ...], list[Any]] = {(50,): [Y, X], (): [np.float64(1.5)], (3,): [weights]}
+    arrays = [given[argument.tensor.shape].pop() for argument in main.arguments]
+    np.testing.assert_array_equal(evaluate_function(main, *arrays)[0], wanted)

@@ -15,7 +15,7 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.operands import unwrapped
-from windlass.launching.form import PreparedFunction, Request
+from windlass.launching.form import Form, PreparedFunction, Request
 from windlass.launching.forms import choose
 from windlass.launching.raised_form import RaisedForm
 from windlass.launching.traced_records import TracedRecord
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
 
 
-def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]:
-    """The pure function; see `Kernel.jax`.
+def jax_function(kernel: LoadedKernel, shape: LaunchShape, only: type[Form] | None = None) -> Callable[..., Any]:
+    """The pure function; see `Kernel.jax`. Where one is named the launch has this form or none.
 
     The path of a call on concrete values that was compiled before is short: a key, a look-up, one jitted function.
     """
@@ -60,7 +60,10 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
         values = _values(kernel, arguments)
         keys.variables = tuple(kernel.reachable_variables().values())
         launch = Request(kernel, shape, values)
-        form = choose(lambda each, reason: each.on_values(launch, reason))
+        if only is None:
+            form = choose(lambda each, reason: each.on_values(launch, reason))
+        else:
+            form = only.on_values(launch, None)
         if not form.is_kept or any(isinstance(value, Tracer | TracedRecord) for value in values):
             return form.apply(*form.inputs(values))
         forms.keep(key, form)

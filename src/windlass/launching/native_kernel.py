@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
 from windlass.launching.form import Request
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.native_form import NativeForm, prepare
@@ -17,7 +18,10 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
+    from windlass.launching import jax_function as values
     from windlass.schedules import Schedule
+else:
+    values = deferred("windlass.launching.jax_function")
 
 
 class NativeKernel:
@@ -36,6 +40,31 @@ class NativeKernel:
         if found is None:
             found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule, self.is_independent)
         return found
+
+    def jax(self, grid: Any, block: Any) -> Callable[..., Any]:
+        """The launch as a pure function of JAX values, as `kernel.jax`, that XLA runs as native code.
+
+        It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has no derivative but one that the kernel
+        is given. Raises RaisingError (WL0440) when called where the kernel has no native code, LaunchError (WL0807) for
+        a kernel with a schedule.
+
+        >>> import jax, jax.numpy as jnp
+        >>> import windlass as wl
+        >>> module = wl.cuda.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> jax.jit(wl.native(module["twice"]).jax(1, 4))(jnp.arange(4.0)).tolist()
+        [0.0, 2.0, 4.0, 6.0]
+        """
+        if self.schedule is not None:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0807",
+                    f"{self.kernel.name} has a schedule, which native code inside XLA does not follow",
+                    self.kernel.signature.position,
+                    help=f"launch it on NumPy arrays, or leave the schedule out: wl.native({self.kernel.name})",
+                )
+            )
+        shape = read_launch_shape(self.kernel.signature, (grid, block))
+        return values.jax_function(self.kernel, shape, NativeForm)
 
     def __repr__(self) -> str:
         return f"<{self.kernel!r} as native code>"

@@ -36,7 +36,8 @@ from windlass.launching.value_launch import (
 )
 from windlass.native import LaunchFacts, MemoryFacts, NotNative
 from windlass.native.xla_call import NULL_SLOT, Slot, XlaCall, enter, fault_of, is_supported
-from windlass.native.xla_handler import TARGET, Kind
+from windlass.native.xla_handler import Kind
+from windlass.ops.native_call import NATIVE_TARGET
 from windlass.parallel.effects import written_variables
 from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument
@@ -85,8 +86,11 @@ def launch_traced(launch: TracedLaunch, reason: RaisingError | None) -> None:
     if reason is not None and not _may_run(request, reason):
         raise reason
     try:
-        if len(launch.storages) < len(launch.places):
-            raise NotNative("arrays share their memory")
+        shared = [memory for memory, _ in launch.places.values()]
+        for position, (memory, _) in launch.places.items():
+            if position in kernel.written and shared.count(memory) > 1:
+                name = kernel.signature.parameters[position].name
+                raise NotNative(f"array '{name}', which it writes, shares its memory with another one")
         function = NativeFunction(request)
     except NotNative as other:
         raise _refusal(kernel, reason, other) from None
@@ -131,7 +135,8 @@ class NativeFunction(PreparedFunction):
             if found is None:
                 try:
                     code = compile_launch(launch, facts=_facts_of(launch, slots))
-                    found = enter(kernel.name, code, slots)
+                    flops = math.prod(launch.shape.grid + launch.shape.block) * sum(1 for _ in kernel.function.walk())
+                    found = enter(kernel.name, code, slots, flops)
                 except NotNative as reason:
                     found = reason
                 kernel.native_calls.keep(key, found)
@@ -302,7 +307,7 @@ def _callable(
     @jax.custom_batching.custom_vmap
     def run(*operands: Any) -> Sequence[Any]:
         return jax.ffi.ffi_call(
-            TARGET,
+            NATIVE_TARGET,
             [jax.ShapeDtypeStruct(operands[results[n]].shape, operands[results[n]].dtype) for n in range(len(results))],
             input_output_aliases={operand: result for result, operand in results.items()},
         )(*operands, code=np.int64(call.attribute), kernel=call.kernel)

@@ -53,6 +53,12 @@ def add_polls(module: Module) -> int:
     return sum(_add_to_block(function.body, work, False) for function in list(module.functions.values()))
 
 
+def calls_native_code(module: Module) -> bool:
+    """Whether the program calls native code, which asks by itself."""
+    ops = (op for function in module.functions.values() for op in function.walk())
+    return any(isinstance(op, CustomCall) and op.calls_native_code for op in ops)
+
+
 def is_brief(function: Function) -> bool:
     """Whether the function is known to be done within some milliseconds.
 

@@ -13,15 +13,19 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
+from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.native.machine import compile_text
 from windlass.native.memory import Site
 from windlass.native.plan import NativeCode
 from windlass.native.pool import pool
-from windlass.native.running import Fault
-from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, TARGET, Kind, SlotWord, Word, handler_text
+from windlass.native.running import Fault, Runner
+from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, Kind, SlotWord, Word, handler_text
+from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, native_meanings
 from windlass.stablehlo import interrupting, typed_ffi
 
 _TAG = re.compile(r"\[windlass ([0-9a-f]{16})/(\d+)((?:/-?\d+){7})\]")
@@ -45,11 +49,19 @@ class Slot:
 
 
 NULL_SLOT = Slot(Kind.NULL)
+NUMBERS = {
+    Kind.F32_TO_F64: ("f4", "f8"),
+    Kind.I32_TO_I64: ("i4", "i8"),
+    Kind.U32_TO_I64: ("u4", "i8"),
+    Kind.I32_TO_F64: ("i4", "f8"),
+    Kind.U32_TO_F64: ("u4", "f8"),
+}
+"""Element types between which numbers are converted."""
 
 
 @dataclass(frozen=True)
 class XlaCall:
-    """A code that XLA can call, by the attribute `code` of a call of `TARGET`."""
+    """A code that XLA can call, by the attribute `code` of a call of `NATIVE_TARGET`."""
 
     kernel: str
     code: NativeCode
@@ -67,13 +79,51 @@ class XlaCall:
         return all(slot.bytes % slot.alignment == 0 for slot in self.slots)
 
 
-def enter(kernel: str, code: NativeCode, slots: Sequence[Slot]) -> XlaCall:
-    """Make a code known to XLA, by a number that is made of what it does: the same code always has the same number."""
+def enter(kernel: str, code: NativeCode, slots: Sequence[Slot], flops: int) -> XlaCall:
+    """Make a code known to XLA, and to programs of ours that call it, by a number that is made of what it does.
+
+    The same code always has the same number.
+    """
     given = tuple(slots)
     about = (kernel, code.machine.digest, code.sites, code.most_parts, given)
     digest = hashlib.sha256(repr(about).encode()).digest()
     call = XlaCall(kernel, code, given, int.from_bytes(digest[:8], "little"))
-    return _handler().enter(call)
+    known = _handler().enter(call)
+    native_meanings[known.attribute] = NativeMeaning(kernel, partial(evaluate, known), flops)
+    return known
+
+
+def evaluate(call: XlaCall, *operands: Any) -> tuple[Any, ...]:
+    """What a call gives for NumPy arrays, of a batch or not.
+
+    Raises EmulationError where a thread leaves an array.
+    """
+    filled = [slot for slot in call.slots if slot.kind is not Kind.NULL]
+    lengths = [operands[slot.operand].size // slot.elements for slot in filled if slot.elements]
+    length = max(lengths, default=1)
+    arrays = {slot.operand: np.array(operands[slot.operand], order="C") for slot in filled}
+    runner = Runner(call.code)
+    for launch in range(length):
+        given = [0 if slot.kind is Kind.NULL else _bits(slot, arrays[slot.operand], launch) for slot in call.slots]
+        fault = runner.run(given)
+        if fault is not None:
+            place = call.code.sites.index(fault.site)
+            said = message_of(call, place, fault.site).partition(", by block")[0].replace("%%", "%")
+            raise EmulationError(Diagnostic("WL0602", said, fault.site.position))
+    written = sorted((slot for slot in filled if slot.kind is Kind.WRITTEN), key=lambda slot: slot.result)
+    return tuple(arrays[slot.operand] for slot in written)
+
+
+def _bits(slot: Slot, array: Any, launch: int) -> int:
+    """What a slot is filled with for one launch of a batch."""
+    offset = 0 if array.size == slot.elements else launch * slot.bytes
+    if slot.kind in (Kind.READ, Kind.WRITTEN):
+        return int(array.__array_interface__["data"][0]) + offset
+    piece = array.tobytes()[offset : offset + slot.bytes]
+    if slot.kind is not Kind.BITS:
+        source, target = NUMBERS[slot.kind]
+        piece = np.frombuffer(piece, source).astype(target).tobytes()
+    return int.from_bytes(piece, "little")
 
 
 def fault_of(text: str) -> tuple[XlaCall, Fault] | None:
@@ -100,7 +150,7 @@ class _Handler:
         self._table[POOL_ASKS] = interrupting.register().asks
         self._machine = compile_text(handler_text(ctypes.addressof(self._table)), is_kept=False)
         self._add: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._machine.address("windlass_add"))
-        typed_ffi.register(TARGET, self._machine.address(TARGET))
+        typed_ffi.register(NATIVE_TARGET, self._machine.address(NATIVE_TARGET))
         self._kept: list[Any] = [here]
         self._lock = threading.Lock()
         self.calls: dict[int, XlaCall] = {}

@@ -17,6 +17,7 @@ from enum import IntEnum
 from windlass.native.plan import FIRST_ARGUMENT, NOTE_WORDS
 from windlass.native.pool import INTERRUPTED, STOP
 from windlass.native.running import PARTS_PER_THREAD, SECONDS_WORTH_HELP
+from windlass.ops.native_call import NATIVE_TARGET
 from windlass.stablehlo.interrupting import MESSAGE
 from windlass.stablehlo.typed_ffi import (
     ARGUMENTS,
@@ -31,8 +32,6 @@ from windlass.stablehlo.typed_ffi import (
     helpers,
 )
 
-TARGET = "windlass_native"
-"""What the handler is registered as with XLA."""
 BUCKETS = 256
 LONGEST_MESSAGE = 4096
 CLOCK_MONOTONIC = 6 if sys.platform == "darwin" else 1
@@ -426,7 +425,7 @@ define internal i1 @overlap(i64 %a, i64 %a.bytes, i64 %b, i64 %b.bytes) {{
   ret i1 %both
 }}
 
-define ptr @{TARGET}(ptr %frame) {{
+define ptr @{NATIVE_TARGET}(ptr %frame) {{
   %was_told = call i1 @ffi.told_version(ptr %frame)
   br i1 %was_told, label %none, label %staged
 none:

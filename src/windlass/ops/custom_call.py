@@ -9,6 +9,7 @@ from windlass.ir.types import Type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.lapack import Solver, find_solver
+from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, find_native
 from windlass.ops.spelling import Int32, MLIRText, QuotedText
 
 
@@ -44,7 +45,19 @@ class CustomCall(TensorOp):
         return find_solver(self.call_target_name, self.inputs, (self.extra or {}).get("mhlo.backend_config", ""))
 
     @property
+    def calls_native_code(self) -> bool:
+        """Whether it runs a kernel's native code."""
+        return self.call_target_name == NATIVE_TARGET
+
+    @property
+    def native(self) -> NativeMeaning | None:
+        """The native code that it runs, if it does and that is known in this process."""
+        return find_native(self.call_target_name, (self.extra or {}).get("mhlo.backend_config", ""))
+
+    @property
     def no_derivative_because(self) -> str:
+        if (native := self.native) is not None:
+            return f"kernel {native.kernel} runs as native code, which has no derivatives"
         if "python" in self.call_target_name and "callback" in self.call_target_name:
             return "it calls a function of Python, which has no derivative"
         return f"the call of {self.call_target_name} has no derivative"
@@ -53,14 +66,18 @@ class CustomCall(TensorOp):
         return self.result_types
 
     def flops(self) -> int:
-        """Those of a triangular solver."""
+        """Those of a triangular solver, or of native code."""
+        if (native := self.native) is not None:
+            return native.flops
         if self.solver is None:
             return 0
         matrix, right = (value.tensor for value in self.inputs)
         return right.size * matrix.shape[0]
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
-        solver = self.solver
+        solver, native = self.solver, self.native
+        if native is not None:
+            return native.evaluate(*arrays)
         if solver is None:
             raise NotImplementedError(f"nothing is known of {self.call_target_name}")
         return (solver.solve(*arrays),)

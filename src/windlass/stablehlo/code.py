@@ -17,7 +17,7 @@ from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
-from windlass.lowering.polling import add_polls
+from windlass.lowering.polling import add_polls, calls_native_code
 from windlass.ops import CustomDerivative, call_composites, expand_composites
 from windlass.precision import Limbs, spread_module
 from windlass.stablehlo.distributing import distribute
@@ -38,7 +38,7 @@ class Finished:
         self.symbol = symbol
         self.text: bytes | None = text
         self.asks = asks
-        """Whether loops in it ask whether they are to stop."""
+        """Whether loops in it, or native code that it calls, ask whether they are to stop."""
 
 
 class Code:
@@ -149,7 +149,7 @@ class Code:
             is_settled = self.limbs is not None
             finish(module, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
         avoid_miscompilations(module, device, surroundings)
-        asks = surroundings.is_whole and device.name == "cpu" and add_polls(module) > 0
+        asks = surroundings.is_whole and device.name == "cpu" and (add_polls(module) > 0 or calls_native_code(module))
         text = export_bytecode(module)
         self.seconds["exporting"] = time.perf_counter() - begun
         return text, asks
