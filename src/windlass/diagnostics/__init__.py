@@ -5,8 +5,10 @@ Start reading at `message.py`. The pages are in `pages/`, one Markdown file per 
 """
 
 from windlass.diagnostics.message import (
+    ArrayAssertionError,
     ArrayAttributeError,
     ArrayIndexError,
+    ArrayOverflowError,
     ArrayTypeError,
     ArrayValueError,
     CompilationError,
@@ -23,8 +25,10 @@ from windlass.diagnostics.message import (
 from windlass.diagnostics.position import Position
 
 __all__ = [
+    "ArrayAssertionError",
     "ArrayAttributeError",
     "ArrayIndexError",
+    "ArrayOverflowError",
     "ArrayTypeError",
     "ArrayValueError",
     "CompilationError",

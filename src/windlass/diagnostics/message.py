@@ -141,6 +141,14 @@ class ArrayValueError(WindlassError, ValueError):
     """Shapes that do not fit and the like, inside a function compiled by `wl.jit`."""
 
 
+class ArrayOverflowError(WindlassError, OverflowError):
+    """A number that floats have no place for, inside a function compiled by `wl.jit`, where Python would say so."""
+
+
+class ArrayAssertionError(WindlassError, AssertionError):
+    """An `assert` that does not hold, inside a function compiled by `wl.jit`."""
+
+
 class ArrayAttributeError(WindlassError, AttributeError):
     """Something that NumPy's arrays have, and arrays inside a function compiled by `wl.jit` have not."""
 

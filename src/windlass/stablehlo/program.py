@@ -173,7 +173,12 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
+NARROWED = {"float64": "float32", "complex128": "complex64", "int64": "int32", "uint64": "uint32"}
+"""What JAX makes of NumPy's dtypes where it has no 64 bits."""
+
+
 def evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+    arguments = tuple(map(_as_held, arguments, program.argument_types))
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
@@ -182,6 +187,14 @@ def evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any
             return _compiled(program)(*arguments)
         owner.compile(arguments)
         return owner.jitted()(*arguments)
+
+
+def _as_held(argument: Any, type_: TensorType) -> Any:
+    """A NumPy array of 64 bits as JAX held it when the program was traced, if that was without them."""
+    if not isinstance(argument, np.ndarray | np.generic):
+        return argument
+    is_narrowed = NARROWED.get(argument.dtype.name) == type_.numpy_dtype.name
+    return jax.numpy.asarray(argument, type_.numpy_dtype) if is_narrowed else argument
 
 
 def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
@@ -213,7 +226,7 @@ def batch(
     flags = tuple(axis is not None for axis in axes)
     moved = [
         argument if axis is None else jax.numpy.moveaxis(argument, axis, 0)
-        for argument, axis in zip(arguments, axes, strict=True)
+        for argument, axis in zip(map(_as_held, arguments, program.argument_types), axes, strict=True)
     ]
     size = next(argument.shape[0] for argument, flag in zip(moved, flags, strict=True) if flag)
     owner = program.program()

@@ -23,8 +23,9 @@ from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.jax_calls import given_values, is_of_jax
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
+from windlass.frontends.arrays.python_numbers import number_of
 from windlass.frontends.arrays.selections import Selection
-from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced, plain
+from windlass.frontends.arrays.states import NotCapturable, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, note_needed, position_now
 from windlass.frontends.arrays.values import unsupported
 from windlass.frontends.arrays.view_functions import strided_view
@@ -81,14 +82,9 @@ def call_foreign(
         if any(arguments[0] is each for each in tracing.seeded):
             tracing.seeded.append(generator)
         return generator
-    if (function is max or function is min) and not named:
-        found = _extreme(function, arguments)
-        if found is not NotImplemented:
-            return found
-    if isinstance(function, type):
-        found = _converted(function, arguments, named)
-        if found is not NotImplemented:
-            return found
+    found = number_of(function, arguments, named)
+    if found is not NotImplemented:
+        return found
     found = _made(function, arguments, named)
     if found is not NotImplemented:
         return found
@@ -102,8 +98,6 @@ def call_foreign(
         )
     if function is len and len(arguments) == 1 and isinstance(arguments[0], Selection) and arguments[0].axis == 0:
         return as_python_number(arguments[0].count.value)
-    if function is round and arguments and is_number(arguments[0]) and is_traced(arguments[0]):
-        return _rounded(*arguments, **named)
     if arguments and holds_arrays(arguments[0]) and _takes_one_array(function):
         joined = as_one_array(arguments[0])
         arguments = (joined if isinstance(joined, Array) else Array(joined), *arguments[1:])
@@ -116,18 +110,6 @@ def call_foreign(
         return function(*given_values(arguments), **given_values(named))
     _refuse_elements(function, arguments)
     return _fresh(function, function(*arguments, **named), arguments)
-
-
-def _extreme(function: Any, arguments: Sequence[Any]) -> Any:
-    """What Python's `max` and `min` give of numbers, some of them traced: the first, unless a later one is past it."""
-    values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else arguments
-    known = [each for each in cast("Sequence[Any]", values) if is_number(each) and np.ndim(each) == 0]
-    if len(known) < max(2, len(values)) or not any(map(is_traced, known)):
-        return NotImplemented
-    found = known[0]
-    for each in known[1:]:
-        found = np.where(each > found if function is max else each < found, each, found)
-    return found
 
 
 def _name_of(function: Any) -> str:
@@ -317,41 +299,3 @@ def _takes_one_array(function: Any) -> bool:
     if home not in ("numpy", "numpy.linalg", "numpy.fft") or isinstance(function, type):
         return False
     return first_parameter(function) not in OF_ARRAYS
-
-
-# -- conversions ------------------------------------------------------------------------------------------------------
-
-
-def _rounded(number: Any, ndigits: Any = None) -> Any:
-    """What Python's `round` gives of a traced number."""
-    if ndigits is not None:
-        return np.round(number, ndigits)
-    whole = np.rint(number) if np.result_type(number).kind == "f" else number
-    return _converted(int, (whole,), {})
-
-
-def _converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """`int(x)`, `float(x)`, `numpy.float32(x)` and their kin of a traced number."""
-    if len(arguments) != 1 or named or not is_traced(arguments[0]):
-        return NotImplemented
-    value = arguments[0] if isinstance(arguments[0], Array) else Array(arguments[0])
-    if issubclass(kind, np.generic) and kind is not np.bool_:
-        return wrapped(value.astype(kind).value)
-    if kind not in (int, float, complex) or value.size != 1 or (value.ndim and kind is not complex):
-        return NotImplemented
-    traced = value.value
-    if value.dtype.kind == "c" and kind is not complex:
-        return NotImplemented
-    if kind is int and value.dtype.kind == "f":
-        tracing = current_tracing()
-        if tracing is not None:
-            fits = jnp.abs(traced.astype(jnp.float64)) < 2.0**63
-            text = "a float that is converted to an integer is infinite, NaN, or has no place in 64 bits"
-            position, length = position_now()
-            tracing.require_never(~fits, Check(text, position, None, "WL0916", length, WindlassError))
-        return as_python_number(traced.astype(jnp.int64))
-    if kind is float and value.dtype.kind in "iub":
-        return as_python_number(traced.astype(jnp.float64))
-    if kind is int and value.dtype.kind == "b":
-        return as_python_number(traced.astype(jnp.int64))
-    return as_python_number(traced)

@@ -20,7 +20,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from windlass.frontends.arrays import branches, containers, loops, rounds, states, unsure
+from windlass.frontends.arrays import assertions, branches, containers, loops, rounds, states, unsure
+from windlass.frontends.arrays.assertions import Refusal, find_refusals, lowered_assertion
 from windlass.frontends.arrays.bound_names import DOUBTFUL, mark_reads
 from windlass.frontends.arrays.calls import call_foreign
 from windlass.frontends.arrays.definitions import code_within, definition_of
@@ -91,7 +92,7 @@ def _ours() -> dict[str, Any]:
     """What captured functions call, by the names that they have there."""
     return {
         f"{PREFIX}{name}": getattr(home, name)
-        for home in (branches, containers, loops, rounds, states, unsure)
+        for home in (assertions, branches, containers, loops, rounds, states, unsure)
         for name in home.ENTRY_POINTS
     } | {f"{PREFIX}call": call}
 
@@ -145,6 +146,7 @@ def _captured_code(code: CodeType, _file: str) -> CodeType | None:
     definition = definition_of(code, PREFIX)
     if definition is None:
         return None
+    find_refusals(definition)
     locals_ = {*code.co_varnames, *code.co_cellvars}
     free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
     doubtful = {*mark_reads(definition, locals_), *free}
@@ -260,6 +262,15 @@ class _Capturing(ast.NodeTransformer):
         if not is_movable:
             return node
         return ast.copy_location(call_of("choose", node.test, later(node.body), later(node.orelse)), node)
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        text = ast.unparse(node.test)
+        self.conditions.add(id(node.test))
+        self.generic_visit(node)
+        return lowered_assertion(node, text)
+
+    def visit_Refusal(self, node: Refusal) -> Any:
+        return self.visit_Assert(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         return self._with_changes(node, node.targets)

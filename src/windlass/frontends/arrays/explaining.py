@@ -102,6 +102,8 @@ def _is_users_own(error: Exception, *, is_unreadable: bool) -> bool:
     traceback = error.__traceback__
     if traceback is None:
         return False
+    if getattr(error, "is_of_users_statement", False):
+        return True  # a `raise` that was captured
     while traceback.tb_next is not None:
         traceback = traceback.tb_next
     code = traceback.tb_frame.f_code

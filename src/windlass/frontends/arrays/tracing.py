@@ -89,7 +89,7 @@ class Tracing:
     """One run of a function on traced arrays, and of those that it calls."""
 
     def __init__(self) -> None:
-        self.checks: dict[Check | WindlassError, int] = {}
+        self.checks: dict[Check | Exception, int] = {}
         self.failure = Storage(np.int64(0))
         """Number of the first check that failed, and the index that it met; 0 while all hold."""
         self.seeded: list[Any] = []
@@ -114,7 +114,7 @@ class Tracing:
         """Whether what runs now belongs to a loop or branch of the program, which may not be reached."""
         return self.level != self.outermost and get_opaque_trace_state() == self.level
 
-    def require_never(self, fails: Any, check: Check | WindlassError, index: Any = 0) -> None:
+    def require_never(self, fails: Any, check: Check | Exception, index: Any = 0) -> None:
         """Let the program fail by this check where the traced boolean is true.
 
         Inside a transformation of JAX that the user's function calls nothing can be kept: what JAX does there holds.
@@ -130,11 +130,11 @@ class Tracing:
             after = jnp.where(before != 0, before, after)
         self.failure.value = after
 
-    def error_for(self, code: int) -> WindlassError:
+    def error_for(self, code: int) -> Exception:
         """The error that the integer tells of."""
         check = list(self.checks)[(code >> INDEX_BITS) - 1]
-        if isinstance(check, WindlassError):
-            return check
+        if isinstance(check, Exception):
+            return check.with_traceback(None)
         index = code & ((1 << INDEX_BITS) - 1)
         return check.as_error(index - (1 << INDEX_BITS) if index >> (INDEX_BITS - 1) else index)
 
