@@ -283,6 +283,7 @@ def test_decorators_stay() -> None:
 
 def raises_in_a_branch(x: Any) -> Any:
     if x[0] > 1:
+        x = x * 2
         raise ValueError("x is too large")
     return -x
 
@@ -414,8 +415,10 @@ def test_only_functions_are_compiled() -> None:
 def test_integers_that_are_too_large_are_refused() -> None:
     with pytest.raises(wl.LaunchError, match=r"WL0911.*an integer of 71 bits"):
         wl.jit(lambda x, n: x + n)(X.copy(), 2**70)
-    with pytest.raises(wl.WindlassError, match=r"WL0916.*infinite, NaN"):
+    with pytest.raises(ValueError, match=r"WL0916.*cannot convert float NaN to integer"):
         wl.jit(converted)(np.array([np.nan]))
+    with pytest.raises(OverflowError, match=r"WL0916.*infinite, or has no place in 64 bits"):
+        wl.jit(converted)(np.array([1e300]))
 
 
 def converted(x: Any) -> Any:
