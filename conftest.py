@@ -31,15 +31,15 @@ def pytest_collect_file(file_path: Path) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Make all cases slow but one in n, spread over all of them, of a test marked `one_in(n)`.
+    """Make all cases slow but one in n, spread over all of them, of a test marked `one_in(n)`; of a file, its tests.
 
     With `--quick`, keep one in 40 cases of the first test in each file; of laws, of each test.
     """
     cases: Counter[str] = Counter()
     for item in items:
-        mark = item.get_closest_marker("one_in")
+        node, mark = next(item.iter_markers_with_node("one_in"), (item, None))
         if mark is not None and item.get_closest_marker("slow") is None:
-            family = item.nodeid.partition("[")[0]
+            family = node.nodeid.partition("[")[0]
             if cases[family] * GOLDEN % 1 >= 1 / mark.args[0]:
                 item.add_marker(pytest.mark.slow)
             cases[family] += 1

@@ -15,7 +15,7 @@ def line(name: str, size: int, order: int = 0) -> Index:
     return Index.of(Dimension(name, size, order))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_arithmetic_agrees_with_integers_at_every_point(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -46,7 +46,7 @@ def test_arithmetic_agrees_with_integers_at_every_point(data: st.DataObject) -> 
         assert {name: index.at(point) for name, index in made.items()} == expected
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_simplification_and_ranges_hold_over_the_box(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -64,7 +64,7 @@ def test_simplification_and_ranges_hold_over_the_box(data: st.DataObject) -> Non
             assert all(positive.lower(each) <= at < positive.bounds(each)[1] for each, at in point.items())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_substitution_puts_indices_in_place_of_dimensions(data: st.DataObject) -> None:
     old, new = data.draw(dimensions()), data.draw(dimensions())

@@ -13,7 +13,7 @@ from windlass.affine.index import Index
 from windlass.affine.pieces import Piece, affine_pieces
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_pieces_cover_the_range_and_agree_with_the_index(data: st.DataObject) -> None:
     x = Dimension("x", data.draw(st.integers(2, 30)), 0)
@@ -31,7 +31,7 @@ def test_pieces_cover_the_range_and_agree_with_the_index(data: st.DataObject) ->
             assert piece.stride * at + piece.offset == index.at({x: at})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(-5, 5), st.integers(-20, 20), st.integers(0, 9), st.integers(0, 9), st.integers(1, 20))
 def test_the_part_within_an_axis_is_exact(stride: int, offset: int, lower: int, count: int, size: int) -> None:
     piece = Piece(lower, lower + count, stride, offset)

@@ -44,7 +44,7 @@ def words(access: WordAccess) -> Iterator[tuple[dict[Dimension, int], int]]:
             yield point, access.index.at(point)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(accesses(), min_size=1, max_size=3), accesses())
 def test_the_point_that_is_named_is_one_that_stored_there_last(stores: list[WordAccess], load: WordAccess) -> None:
     last: dict[int, tuple[WordAccess, list[dict[Dimension, int]]]] = {}

@@ -37,6 +37,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(copy)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("title", [title for title, text in RECIPES.items() if "```sh" in text])
 def test_recipe_works_as_it_is_written(title: str, tree: Path) -> None:
     text = RECIPES[title]

@@ -10,6 +10,8 @@ import pytest
 import windlass as wl
 from windlass.diagnostics import LaunchError, WindlassError
 
+pytestmark = pytest.mark.one_in(2)
+
 SOURCE = """
 texture<float> line;
 static texture<uchar4, 2, cudaReadModeNormalizedFloat> image;

@@ -19,6 +19,8 @@ from windlass.numba.cuda.random import (
     xoroshiro128p_uniform_float32,
 )
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @cuda.jit
 def double(x):

@@ -6,9 +6,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from tests.numba.running import both_ways
 from windlass.numba import cuda, float32, float64, int32, int64
+
+pytestmark = pytest.mark.one_in(2)
 
 RNG = np.random.default_rng(7)
 

@@ -11,6 +11,8 @@ import pytest
 from tests.numba.running import both_ways
 from windlass.numba import boolean, complex64, cuda, uint8
 
+pytestmark = pytest.mark.one_in(2)
+
 RNG = np.random.default_rng(7)
 
 

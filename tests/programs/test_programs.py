@@ -80,7 +80,7 @@ def assert_same(got: dict[str, Array], wanted: dict[str, Array], tolerance: floa
                 )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("program", "launch"), list(cases()))
 def test_raised_program_agrees_with_numpy_and_emulator(
     program: Program, launch: Launch, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,8 @@ from windlass.pycuda.reduction import ReductionKernel
 from windlass.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
 from windlass.pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
+pytestmark = pytest.mark.one_in(2)
+
 SOURCE = """
 __constant__ float factor;
 __global__ void multiply_them(float *dest, const float *a, const float *b) {
