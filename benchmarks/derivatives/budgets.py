@@ -21,7 +21,7 @@ import numpy as np
 
 import windlass as wl
 from windlass.autodiff.planning import asked_for
-from windlass.functions.plans import plan_for
+from windlass.autodiff.requests import plan_for
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -45,7 +45,7 @@ def measure(name: str, steps: int, size: int) -> None:
         return (u * u).sum()
 
     u = jnp.asarray(np.random.default_rng(0).random((size, size), np.float32))
-    with asked_for(plan_for("grad", options.get("checkpoint"), options.get("memory"))):
+    with asked_for(plan_for("wl.grad", options.get("checkpoint"), options.get("memory"))):
         compiled = jax.jit(jax.grad(loss)).lower(u).compile()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()

@@ -133,6 +133,38 @@ def test_plans_change_no_bit_of_what_is_exact(checkpoint: Periodic | Binomial) -
         np.testing.assert_array_equal(each, exact)
 
 
+DECAY = wl.cuda.compile("""
+__global__ void decay(float *x, int rounds) {
+    float y = x[threadIdx.x];
+    for (int round = 0; round < rounds; round++) y = y - 0.01f * y * y;
+    x[threadIdx.x] = y;
+}""")["decay"]
+
+
+def decayed(x: Any) -> Any:
+    for _ in range(100):
+        x = x - np.float32(0.01) * x * x
+    return x
+
+
+def test_a_function_says_itself_what_gradients_of_others_may_take() -> None:
+    """JAX's too, of what it is a part of."""
+    x = jnp.linspace(0, 1, 1024, dtype=jnp.float32)
+
+    def taken(function: Callable[..., Any], *more: int) -> tuple[Any, int]:
+        compiled = jax.jit(jax.grad(lambda x: 2 * jnp.sum(function(x, *more)))).lower(x).compile()
+        analysis: Any = compiled.memory_analysis()
+        return compiled(x), analysis.temp_size_in_bytes
+
+    launch, sparing = DECAY.jax(1, 1024), DECAY.jax(1, 1024, checkpoint=Binomial(3))
+    pairs = (taken(wl.jit(decayed)), taken(wl.jit(memory="64KiB")(decayed))), (taken(launch, 100), taken(sparing, 100))
+    for (expected, recorded), (found, kept) in pairs:
+        assert kept < 2**16 < 100 * x.nbytes <= recorded
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(WindlassError, match=r"decay\.jax: memory='little' is no number"):
+        DECAY.jax(1, 1024, memory="little")
+
+
 def test_a_budget_too_small_is_refused_with_the_least_that_would_do() -> None:
     u = np.ones(4096)
     with pytest.raises(WindlassError, match=r"the gradient of march needs [\d,]+ bytes") as failure:

@@ -47,6 +47,10 @@ class Plan:
     checkpoint: Periodic | Binomial | None = None
     memory: int | None = None
 
+    def __bool__(self) -> bool:
+        """Whether anything is asked for."""
+        return self != Plan()
+
 
 class LoopMemory(NamedTuple):
     """What was planned for a loop; `rounds` is None where that is not known before. All else is in bytes."""
@@ -174,6 +178,13 @@ def asked_for(plan: Plan) -> Generator[None]:
         yield
     finally:
         _PLAN.reset(token)
+
+
+@contextmanager
+def preferring(plan: Plan) -> Generator[None]:
+    """The same, where nothing is asked for yet."""
+    with asked_for(current_plan() or plan):
+        yield
 
 
 def current_planning() -> Planning:

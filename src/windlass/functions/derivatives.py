@@ -21,6 +21,7 @@ from jax.core import Tracer
 
 from windlass.autodiff import Binomial, Periodic, Plan
 from windlass.autodiff.planning import asked_for
+from windlass.autodiff.requests import plan_for
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
@@ -42,7 +43,6 @@ from windlass.functions.derivative_checks import (
     require_floats,
     without_aux,
 )
-from windlass.functions.plans import plan_for
 from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, position_of, pure_call
 from windlass.functions.sparse_jacobians import (
     Colouring,
@@ -344,7 +344,7 @@ def grad(
     1.0
     """
     refuse_holomorphic(function, holomorphic, "grad")
-    return Gradient(function, argnums, argnames, has_aux, False, plan_for("grad", checkpoint, memory))
+    return Gradient(function, argnums, argnames, has_aux, False, plan_for("wl.grad", checkpoint, memory))
 
 
 def value_and_grad(
@@ -365,7 +365,7 @@ def value_and_grad(
     (5.0, [2.0, 4.0])
     """
     refuse_holomorphic(function, holomorphic, "value_and_grad")
-    return Gradient(function, argnums, argnames, has_aux, True, plan_for("value_and_grad", checkpoint, memory))
+    return Gradient(function, argnums, argnames, has_aux, True, plan_for("wl.value_and_grad", checkpoint, memory))
 
 
 def jacobian(
@@ -498,7 +498,7 @@ def vjp(
     ([3.0, 30.0], 21.0)
     """
     expect_function(function, "vjp")
-    plan = plan_for("vjp", checkpoint, memory)
+    plan = plan_for("wl.vjp", checkpoint, memory)
     call = pure_call(function, primals, {})
     keys: list[Key] = [key for key in range(len(primals)) if is_of_floats(call, key)]
     if not keys:

@@ -21,6 +21,8 @@ from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass import pipeline
+from windlass.autodiff.planning import Binomial, Periodic, Plan, preferring
+from windlass.autodiff.requests import plan_for
 from windlass.diagnostics import Diagnostic, LaunchError, Position
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
@@ -52,6 +54,7 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE, pool
+from windlass.stablehlo.code import NO_PLAN
 from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.kept_equations import import_traced
 from windlass.stablehlo.platforms import device_that_runs
@@ -71,6 +74,7 @@ class JitFunction:
         donate: tuple[str, ...] = (),
         exact: bool = True,
         precision: str | None = None,
+        plan: Plan = NO_PLAN,
     ) -> None:
         _expect_function(function)
         functools.update_wrapper(self, function)
@@ -78,6 +82,7 @@ class JitFunction:
         self.static = frozenset(static)
         self.donate = frozenset(donate)
         self.exact = exact
+        self.plan = plan
         self.limbs = None if precision is None else Limbs.parse(precision)
         self.signature = inspect.signature(function)
         self._compiled: CompiledStore[Any, CompiledCall | Specialized] = CompiledStore()
@@ -383,7 +388,8 @@ class CompiledCall:
     def apply(self, values: Sequence[Any]) -> tuple[Any, dict[int, Any], Any]:
         """The program as a function of its `inputs`, for JAX to differentiate: what the user's function returns, the
         last contents of the arrays that it writes, by their places, and the number of a check that failed, or 0."""
-        found = self.program.bind(*values)
+        with preferring(self._owner.plan):
+            found = self.program.bind(*values)
         failure = found.pop() if self._has_checks else 0
         count = len(found) - len(self._written)
         written = dict(zip(self._written, found[count:], strict=True))
@@ -418,7 +424,8 @@ class CompiledCall:
     def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
         staged: list[NDArray[Any]] = []
         if self._any_jax and any(isinstance(value, Tracer) for value in values):
-            found = self.program.bind(*values)  # part of a program of JAX's
+            with preferring(self._owner.plan):
+                found = self.program.bind(*values)  # part of a program of JAX's
         else:
             program, function = self.program, self._function
             if self._large:
@@ -482,6 +489,8 @@ def jit(
     donate: str | Sequence[str] = (),
     allow_contraction: bool = False,
     precision: str | None = None,
+    checkpoint: Periodic | Binomial | None = None,
+    memory: int | str | None = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -493,6 +502,8 @@ def jit(
     donate: str | Sequence[str] = (),
     allow_contraction: bool = False,
     precision: str | None = None,
+    checkpoint: Periodic | Binomial | None = None,
+    memory: int | str | None = None,
 ) -> Any:
     """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
 
@@ -502,6 +513,9 @@ def jit(
     compiled in, as are strings, kernels and other objects. `for ... in range(...)` loops become one operation. With a
     `precision` such as "f32x2", what is computed in f64 is computed with pairs of f32 instead, for devices that have no
     f64 or are slow at it (docs/guides/precision.md).
+
+    `checkpoint` and `memory` are those of `wl.grad`, for gradients of the function that don't say so themselves, as
+    those of `jax.grad` don't. Within another compiled function it is a part of that one, whose plan holds.
 
     >>> import numpy as np
     >>> @jit
@@ -518,6 +532,7 @@ def jit(
         "donate": (donate,) if isinstance(donate, str) else tuple(donate),
         "exact": not allow_contraction,
         "precision": precision,
+        "plan": plan_for("wl.jit", checkpoint, memory),
     }
     if precision is not None:
         Limbs.parse(precision)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from windlass.autodiff.planning import Plan, preferring
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.operands import unwrapped
@@ -24,13 +25,16 @@ from windlass.runtime.arguments import check_array, check_dtype, order_arguments
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
+from windlass.stablehlo.code import NO_PLAN
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
 
 
-def jax_function(kernel: LoadedKernel, shape: LaunchShape, only: type[Form] | None = None) -> Callable[..., Any]:
+def jax_function(
+    kernel: LoadedKernel, shape: LaunchShape, only: type[Form] | None = None, plan: Plan = NO_PLAN
+) -> Callable[..., Any]:
     """The pure function; see `Kernel.jax`. Where one is named the launch has this form or none.
 
     The path of a call on concrete values that was compiled before is short: a key, a look-up, one jitted function.
@@ -46,7 +50,8 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape, only: type[Form] | No
             variables = _take_variables(kernel, named)
             arguments = order_arguments(signature, arguments, named)
             if variables:
-                return _run_with_variables(kernel, shape, arguments, variables)
+                with preferring(plan):
+                    return _run_with_variables(kernel, shape, arguments, variables)
         if kernel.rule is not None:
             values = [value.value if isinstance(value, Array) else value for value in arguments]
             return kernel.rule.on_values(shape, plain, values)
@@ -65,7 +70,8 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape, only: type[Form] | No
         else:
             form = only.on_values(launch, None)
         if not form.is_kept or any(isinstance(value, Tracer | TracedRecord) for value in values):
-            return form.apply(*form.inputs(values))
+            with preferring(plan):
+                return form.apply(*form.inputs(values))
         forms.keep(key, form)
         return form.run(arguments)
 

@@ -17,11 +17,14 @@ from windlass.launching.texture_forms import no_function, with_known_textures
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
+    from windlass.autodiff import requests
+    from windlass.autodiff.planning import Binomial, Periodic, Plan
     from windlass.launching import explaining, jax_function, kernel_rules, record_launch, texture_launch
     from windlass.launching.launch import Launch
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
 else:
+    requests = deferred("windlass.autodiff.requests")
     explaining = deferred("windlass.launching.explaining")
     jax_function = deferred("windlass.launching.jax_function")
     kernel_rules = deferred("windlass.launching.kernel_rules")
@@ -39,7 +42,7 @@ class Kernel(LoadedKernel):
 
     def __init__(self, module: LoadedModule, signature: KernelSignature) -> None:
         super().__init__(module, signature)
-        self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
+        self._jax_functions: dict[tuple[LaunchShape, Plan], Callable[..., Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as its module and its name; what was compiled for it is compiled anew where it is used again."""
@@ -60,7 +63,15 @@ class Kernel(LoadedKernel):
             self.launches[brackets] = launch
         return launch
 
-    def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
+    def jax(
+        self,
+        grid: Any,
+        block: Any,
+        shared_bytes: int = 0,
+        *,
+        checkpoint: Periodic | Binomial | None = None,
+        memory: int | str | None = None,
+    ) -> Callable[..., Any]:
         """A pure function of the kernel's arguments, for use under `jax.jit`, `vmap` and `shard_map`.
 
         It takes JAX (or NumPy) arrays and numbers and returns the new value of the array that the kernel writes, or a
@@ -70,19 +81,22 @@ class Kernel(LoadedKernel):
         of equal numbers. A `__constant__` or `__device__` variable that the kernel uses may be given by its name, as in
         `step.jax(1, 64)(x, y, coefficients=c)`: the function is one of its value then, which the module's variable
         keeps out of. Of variables given so that the kernel writes the new values follow those of the arrays.
+
+        `checkpoint` and `memory` are those of `wl.grad`, for gradients of the function that don't say so themselves.
         """
         if self.texture_uses:
             raise no_function(self)
         shape = read_launch_shape(self.signature, (grid, block, shared_bytes))
-        function = self._jax_functions.get(shape)
+        plan = requests.plan_for(f"{self.name}.jax", checkpoint, memory)
+        function = self._jax_functions.get((shape, plan))
         if function is None:
             if len(self._jax_functions) >= MOST_LAUNCHES:
                 self._jax_functions.clear()
             if takes_pointers_in_records(self):
-                function = apart_function(self, lambda kernel: jax_function.jax_function(kernel, shape))
+                function = apart_function(self, lambda kernel: jax_function.jax_function(kernel, shape, plan=plan))
             else:
-                function = jax_function.jax_function(self, shape)
-            self._jax_functions[shape] = function
+                function = jax_function.jax_function(self, shape, plan=plan)
+            self._jax_functions[shape, plan] = function
         return function
 
     def defvjp(self, rule: Callable[..., Any]) -> Callable[..., Any]:

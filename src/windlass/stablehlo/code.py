@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import ref
 
+from windlass.autodiff.planning import Plan
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
@@ -25,6 +26,7 @@ from windlass.stablehlo.exporting import export_bytecode
 from windlass.stablehlo.refused_derivatives import refuse_what_cannot_run
 
 UNKNOWN = Surroundings()
+NO_PLAN = Plan()
 MOST_KEPT = 1 << 20
 """Bytes. A longer text has large constants, which are in the IR, too: it is written anew where it is read again."""
 
@@ -51,8 +53,8 @@ class Code:
 
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
-        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "program",
-        "result_types", "seconds",
+        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "plan",
+        "program", "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +69,7 @@ class Code:
         make_differentiable: Callable[[], Module] | None,
         limbs: Limbs | None = None,
         is_derivative: bool = False,
+        plan: Plan = NO_PLAN,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -76,6 +79,7 @@ class Code:
         self.is_given = is_given
         self.is_derivative = is_derivative
         self.limbs = limbs
+        self.plan = plan
         self.seconds = seconds
         self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
         self.result_types = tuple(result.tensor for result in module.main.results)

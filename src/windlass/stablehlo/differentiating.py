@@ -89,9 +89,9 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
 
     def build() -> TensorProgram:
         function, loops = _planned(program, lambda plan: planned(transpose, plan))
-        return program_from(program, function, program.name, not keeps_rounds(loops))
+        return program_from(program, function, program.name, not keeps_rounds(loops), False)
 
-    transposed = _kept(program, ("transposed", wanted, tuple(given), current_plan()), build)
+    transposed = _kept(program, ("transposed", wanted, tuple(given), _plan_for(program)), build)
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
     found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
@@ -104,7 +104,7 @@ class _Divided:
         self.program = program
         self.active = active
         self.residuals = _planned(program, lambda plan: Residuals(program.differentiable.main, active, plan))
-        self.forwards = program_from(program, self.residuals.forwards(), program.name, False)
+        self.forwards = program_from(program, self.residuals.forwards(), program.name, False, False)
 
     def backwards(self, given: tuple[int, ...], wanted: tuple[int, ...]) -> TensorProgram:
         """The program of the cotangents, from those with these numbers."""
@@ -115,6 +115,7 @@ class _Divided:
                 self.residuals.backwards(given, wanted),
                 self.program.name,
                 not keeps_rounds(self.residuals.loops),
+                False,
             ),
         )
 
@@ -154,7 +155,7 @@ def _divided(program: Code, nonzeros: Sequence[bool]) -> _Divided | None:
             return None
 
     owner = program.program()
-    return build() if owner is None else owner.derived(("divided", active, current_plan()), build)
+    return build() if owner is None else owner.derived(("divided", active, _plan_for(program)), build)
 
 
 def _tangents(*arguments: Any, divided: _Divided) -> list[Any]:
@@ -180,9 +181,14 @@ def _go_backwards(cotangents: Sequence[Any], *arguments: Any, divided: _Divided)
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
 
 
+def _plan_for(program: Code) -> Plan:
+    """What is asked for where it is differentiated, or was where it was called: JAX may have traced the call before."""
+    return current_plan() or program.plan
+
+
 def _planned(program: Code, build: Callable[[Plan], Built]) -> Built:
     """What is built by the plan that is asked for. Raises WindlassError (WL0934) where that has too little memory."""
-    plan = current_plan()
+    plan = _plan_for(program)
     try:
         return build(plan)
     except NotEnoughMemory as failure:

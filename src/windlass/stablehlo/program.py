@@ -18,6 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
+from windlass.autodiff.planning import Plan, current_plan
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import CPU
 from windlass.ir import Function, Module
@@ -30,7 +31,7 @@ from windlass.precision import Limbs
 from windlass.rewriting import Entry, RuleSet
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_custom_derivatives
-from windlass.stablehlo.code import Code
+from windlass.stablehlo.code import NO_PLAN, Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.platforms import device_for
@@ -54,7 +55,7 @@ class TensorProgram:
     lowered as it stands: what it is part of is finished for a device's compiler as a whole, or it is the user's own.
     How long lowering takes is entered into `seconds`. `differentiable` gives what its derivatives are made of where
     that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones, and so are
-    those of programs that are made from it.
+    those of programs that are made from it. Derivatives of all of these follow the `plan` for loops.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -74,11 +75,12 @@ class TensorProgram:
         differentiable: Callable[[], Module] | None = None,
         limbs: Limbs | None = None,
         is_derivative: bool = False,
+        plan: Plan = NO_PLAN,
     ) -> None:
         name = name or module.name or module.main.name
         seconds = {} if seconds is None else seconds
         self.code = Code(
-            self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs, is_derivative
+            self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs, is_derivative, plan
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
@@ -97,11 +99,37 @@ class TensorProgram:
         return self.code.needs_x64
 
     def bind(self, *arguments: Any) -> list[Any]:
-        """The program applied to JAX values, which may be tracers."""
+        """The program applied to JAX values, which may be tracers.
+
+        Its derivatives follow the plan that is asked for in this context, or its own.
+        """
+        code = self._by(current_plan()).code
         if self.needs_x64:
             with jax.enable_x64(True):
-                return program_call.bind(*arguments, program=self.code)
-        return program_call.bind(*arguments, program=self.code)
+                return program_call.bind(*arguments, program=code)
+        return program_call.bind(*arguments, program=code)
+
+    def _by(self, plan: Plan) -> TensorProgram:
+        """The program whose derivatives follow the plan."""
+        code = self.code
+        if not plan or plan == code.plan:
+            return self
+
+        def build() -> TensorProgram:
+            return TensorProgram(
+                code.module,
+                code.name,
+                code.callbacks,
+                is_exact=code.is_exact,
+                is_given=code.is_given,
+                seconds=code.seconds,
+                differentiable=lambda: code.differentiable,
+                limbs=code.limbs,
+                is_derivative=code.is_derivative,
+                plan=plan,
+            )
+
+        return self.derived(("by plan", plan), build)
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Any:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
@@ -250,12 +278,16 @@ def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     return program_from(program, batch_function(program.differentiable.main, flags, size), f"{program.name}_for_{size}")
 
 
-def program_from(origin: Code, function: Function, name: str, is_derivative: bool | None = None) -> TensorProgram:
+def program_from(
+    origin: Code, function: Function, name: str, is_derivative: bool | None = None, follows_plan: bool = True
+) -> TensorProgram:
     """The program of a function that was made from that of another program; the function is rewritten.
 
     What `is_derivative` has results that nobody wrote down: rounded in another order they are as good, as long as it
     finds the branches and places that the program finds. (Not so where loops may be computed again: see
     `windlass.autodiff.planning.keeps_rounds`.) Where it isn't said, it is what the other program is.
+
+    What was made by the plan for loops does not follow it a second time: the states of its loops hold what was kept.
     """
     from windlass.catalogue import catalogue, has_lowered, rules_before_lowering
 
@@ -287,6 +319,7 @@ def program_from(origin: Code, function: Function, name: str, is_derivative: boo
             differentiable=differentiable,
             limbs=origin.limbs,
             is_derivative=is_derivative,
+            plan=origin.plan if follows_plan else NO_PLAN,
         )
 
     # What is part of another program keeps functions of floats: they are expanded with the whole. So does what is
