@@ -187,6 +187,27 @@ def test_differentiate_adds_the_derivative_to_a_module(
     assert "WL0931" in capsys.readouterr().err
 
 
+def test_audit_holds_kernels_and_modules_to_differences(
+    reversed_program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ties.cu").write_text("""
+__global__ void smooth(const float *x, float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = sinf(x[threadIdx.x]); }
+__global__ void guard(float *y, float at) { y[threadIdx.x] = at > 1.0f ? 3.0f * at : at; }
+__global__ void bits(float *y) { y[threadIdx.x] = __int_as_float(__float_as_int(y[threadIdx.x]) * 3); }
+""")
+    words = ["audit", "ties.cu", "--size", "5", "--grid", "1", "--block", "4", "--directions", "1"]
+    assert run([*words, "-k", "smooth"]) == 0
+    assert re.search(r"smooth: .* agree\n(.*\n)+.*launch: grid 1, block 4, x\[5\]", capsys.readouterr().out)
+    assert run([*words, "--set", "at=1"]) == 1
+    printed = capsys.readouterr().out
+    assert re.search(r"guard: .* part\n", printed) and "guard at ties.cu:3" in printed
+    assert "bits: not audited\nerror[WL0901]" in printed
+    assert run([*words, "-k", "bits"]) == 1
+    assert "WL0901" in capsys.readouterr().err
+    assert run(["audit", "module.mlir", "--directions", "1"]) == 0
+    assert "module: its derivatives" in capsys.readouterr().out
+
+
 def test_opt_takes_choices(reversed_program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     choices = ["--exact", "--assume", "no NaN", "--assume", "no -0.0", "--device", "cpu", "--seconds", "5"]
     assert run(["opt", "module.mlir", *choices]) == 0

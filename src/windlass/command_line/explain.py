@@ -75,7 +75,7 @@ def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: b
         _print_title(console, kernel.name, where, "not raised", "yellow")
         _print_error(console, error)
         return False
-    guess, report = _explain_guess(kernel, function, wishes)
+    guess, report = explain_guess(kernel, function, wishes)
     if report.error is not None:
         _print_title(console, kernel.name, where, "not raised", "yellow")
         _print_line(console, "launch", guess.assumptions)
@@ -93,7 +93,7 @@ def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: b
     return True
 
 
-def _explain_guess(kernel: Kernel, function: Function, wishes: Wishes) -> tuple[Guess, Report]:
+def explain_guess(kernel: Kernel, function: Function, wishes: Wishes) -> tuple[Guess, Report]:
     """The report on a guessed launch.
 
     Where its arrays turn out to be too small, larger ones are tried, then smaller sizes: a device variable may be what

@@ -21,6 +21,7 @@ from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
     from windlass import schedules
+    from windlass.command_line import audit as auditing
     from windlass.command_line import bisect as bisecting
     from windlass.command_line import cache as keeping
     from windlass.command_line import catalogue as listing
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from windlass.command_line import script as scripts
     from windlass.stablehlo import optimizing as choosing
 else:
+    auditing = deferred("windlass.command_line.audit")
     bisecting = deferred("windlass.command_line.bisect")
     choosing = deferred("windlass.stablehlo.optimizing")
     examining = deferred("windlass.command_line.doctor")
@@ -62,6 +64,19 @@ commands = Commands(
 _FILE = option("file", type=Path, help="A StableHLO module, text or bytecode; - for standard input.")
 _INCLUDE = option("--include", "-I", type=Path, action="append", default=[], help="A folder for #include.")
 _DEFINE = option("--define", "-D", action="append", default=[], help="A macro: NAME or NAME=VALUE.")
+_KERNEL = option("--kernel", "-k", action="append", default=[], help="Only this kernel; may be repeated.")
+_LAUNCH = (
+    option("--grid", help="Blocks, such as 64 or 16,16; otherwise what covers the sizes."),
+    option("--block", help="Threads of a block; otherwise 256, 16,16 or 8,8,4."),
+    option("--size", type=int, help="The value of integers that look like sizes."),
+    option(
+        "--set",
+        dest="value",
+        action="append",
+        default=[],
+        help="A parameter's value: NAME=NUMBER, for arrays their length.",
+    ),
+)
 _EXACT = option("--exact", action="store_true", help="Keep the order of float sums and products.")
 _ASSUME = option(
     "--assume",
@@ -186,19 +201,10 @@ def _end_of(error: Exception) -> int:
 @commands.add(
     "explain",
     option("file", type=Path, help="A CUDA C++, HIP, C or C++ file."),
-    option("--kernel", "-k", action="append", default=[], help="Only this kernel; may be repeated."),
+    _KERNEL,
     _INCLUDE,
     _DEFINE,
-    option("--grid", help="Blocks, such as 64 or 16,16; otherwise what covers the sizes."),
-    option("--block", help="Threads of a block; otherwise 256, 16,16 or 8,8,4."),
-    option("--size", type=int, help="The value of integers that look like sizes."),
-    option(
-        "--set",
-        dest="value",
-        action="append",
-        default=[],
-        help="A parameter's value: NAME=NUMBER, for arrays their length.",
-    ),
+    *_LAUNCH,
     option("--details", action="store_true", help="Tell of each access and loop."),
     option("--require-raised", action="store_true", help="Exit with status 1 unless all are raised."),
 )
@@ -330,6 +336,31 @@ def differentiate(file: Path, output: Path | None, mode: str, wrt: list[int] | N
     """Add to a StableHLO module its derivative: cotangents or tangents after its arguments and results."""
     optimizing.differentiate_file(file, output, mode, wrt)
     return OK
+
+
+@commands.add(
+    "audit",
+    option("file", type=Path, help="A CUDA C++ or HIP file, or a StableHLO module; - for one on standard input."),
+    _KERNEL,
+    _INCLUDE,
+    _DEFINE,
+    *_LAUNCH,
+    option("--directions", type=int, default=3, help="In how many random directions derivatives are taken."),
+)
+def audit(
+    file: Path,
+    kernel: list[str],
+    include: list[Path],
+    define: list[str],
+    grid: str | None,
+    block: str | None,
+    size: int | None,
+    value: list[str],
+    directions: int,
+) -> int:
+    """Hold the derivatives of kernels, or of a StableHLO module, to differences; status 1 where they part."""
+    wishes = guessing.Wishes.read(grid, block, size, value)
+    return OK if auditing.audit_file(file, include, define, kernel, wishes, directions) else WRONG_INPUT
 
 
 @commands.add(
