@@ -120,6 +120,14 @@ def blur(image: Any) -> Any:
     return image
 
 
+@wl.jit
+def find_roots(a: Any) -> Any:
+    x = a.copy()
+    while np.abs(x * x - a).max() > 1e-3:
+        x = 0.5 * (x + a / x)
+    return x.sum()
+
+
 def f32(*shape: int) -> Any:
     return np.random.default_rng(1).uniform(0.5, 1, shape).astype(np.float32)
 
@@ -140,6 +148,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "solve, gradient": (wl.grad(solve, (0, 1)), f32(256, 256) + 256 * np.eye(256, dtype=np.float32), f32(256)),
     "spectrum": (damp, f32(256, 256)),
     "blur": (blur, f32(512, 512)),
+    "roots": (find_roots, f32(1 << 18)),
 }
 
 

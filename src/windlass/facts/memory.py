@@ -210,7 +210,12 @@ class _Walk:
     def _inner(self, op: Op) -> _Peak:
         """What the rounds of a loop take, or the greater of branches."""
         if isinstance(op, While):
-            return _Walk(op.body.block, self.module, owns_arguments=True).peak()
+            round_ = _Walk(op.body.block, self.module, owns_arguments=True).peak()
+            # What is asked before a round is computed beside all that is carried.
+            asked = _Walk(op.cond.block, self.module, owns_arguments=False).peak()
+            carried = {each: _bytes(each) for each in op.cond.block.arguments}
+            round_.raise_to(asked.bytes + sum(carried.values()), asked.at or op, {**carried, **asked.live})
+            return round_
         if isinstance(op, Branching):
             peaks = [_Walk(region.block, self.module, owns_arguments=False).peak() for region in op.regions]
             return max(peaks, key=lambda each: each.bytes, default=_Peak())

@@ -136,12 +136,13 @@ class _Comparison:
         return self.narrow, self.wide
 
     def _direction(self, like: Array) -> Array:
-        """A random direction, as large as the array is; nothing where that is not finite."""
-        size = float(np.max(np.abs(like), initial=0, where=np.isfinite(like))) or 1.0
+        """A random direction, as large as each element is; nothing where that is not finite."""
+        size = np.abs(like)
+        size = np.where(size > 0, np.where(np.isfinite(size), size, 0), 1)
         drawn = self.generator.uniform(-1, 1, like.shape)
         if np.iscomplexobj(like):
             drawn = (drawn + 1j * self.generator.uniform(-1, 1, like.shape)) / 2
-        return np.where(np.isfinite(like), size * drawn, 0)
+        return size * drawn
 
     # -- forward and reverse --------------------------------------------------------------------------------------
 

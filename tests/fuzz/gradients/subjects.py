@@ -254,7 +254,7 @@ def _moved_from_ties(arrays: Sequence[Array], seed: int) -> tuple[Array, ...]:
         if array.dtype.kind in "biu" or not np.all(np.isfinite(wide)):
             moved.append(array)
             continue
-        most = float(np.max(np.abs(wide), initial=0))
-        near = 0.98 * wide + 0.02 * most * generator.uniform(-1, 1, array.shape)
+        usual = float(np.median(np.abs(wide))) if array.size else 0.0
+        near = 0.98 * wide + 0.02 * usual * generator.uniform(-1, 1, array.shape)
         moved.append(near.astype(array.dtype))
     return tuple(moved)
