@@ -8,19 +8,20 @@ from windlass.affine.index import Index
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import ids_apart
 from windlass.ir import Function, Value
-from windlass.loops import DoWhile, Parallel
+from windlass.loops import DeviceVariableBuffer, DoWhile, Parallel
 from windlass.loops.threads import WARP
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.blocks import BlockWriter
 from windlass.native.independence import is_independent, waits
 from windlass.native.lanes import Lanes
 from windlass.native.launch_facts import LaunchFacts
+from windlass.native.lockstep import Lockstep, PieceReader
 from windlass.native.machine import compile_text, vector_functions
 from windlass.native.memory import MemoryWriter, Site
-from windlass.native.plan import SUPPORT, WEIGHTS, NativeCode, Plan, launch_of, share
+from windlass.native.plan import SUPPORT, WEIGHTS, WIDEST, NativeCode, Plan, gathers_in_parting_loops, launch_of, share
 from windlass.native.ranges import LaunchRanges
-from windlass.native.refusal import NotNative
-from windlass.native.strides import Stride
+from windlass.native.refusal import NeedsOneLane, NotNative
+from windlass.native.strides import Stride, find_strides
 from windlass.native.text import Text
 from windlass.ops.creation import Constant
 from windlass.parallel.fission import CannotSplit, needs_fission, split_at_meetings
@@ -41,6 +42,8 @@ def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bo
 class BlockPlan(Plan):
     """Blocks whose threads meet or share memory: parts of the work are some of the blocks, one after another."""
 
+    _are_threads_independent = False
+
     def compile(self) -> NativeCode:
         """Native code that runs the threads of a block piece by piece."""
         self.refuse_waiting()
@@ -53,10 +56,17 @@ class BlockPlan(Plan):
         known = {value: extent for values, extent in extents for value in values}
         self.ranges = LaunchRanges(known | dict.fromkeys(self.split.warps, -(-math.prod(self.block) // WARP)))
         self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
-        self.widest = 1
-        sites: list[Site] = []
-        declared: set[str] = set()
-        function = self._block_function(sites, declared)
+        self._one_lane: set[Parallel] = set()
+        while True:
+            self._widest = 1
+            sites: list[Site] = []
+            declared: set[str] = set()
+            try:
+                function = self._block_function(sites, declared)
+                break
+            except NeedsOneLane as reason:
+                (piece,) = reason.args
+                self._one_lane.add(piece)
         text = "\n".join(
             (
                 *sorted(each for each in declared if "@windlass." not in each),
@@ -69,11 +79,12 @@ class BlockPlan(Plan):
         machine = compile_text(text)
         blocks = math.prod(self.grid) if math.prod(self.block) else 0
         most_parts = min(blocks, 1) if self.is_ordered else blocks
-        return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), self.widest, self.is_ordered)
+        return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), self._widest, self.is_ordered)
 
     def proves_independence(self) -> bool:
         """Whether blocks come to places of their own: so do all threads, or those of any two blocks."""
-        if super().proves_independence():
+        self._are_threads_independent = super().proves_independence()
+        if self._are_threads_independent:
             return True
         apart = ids_apart(self.grid, self.block)
         blocks = [each for each in apart.dimensions if any(each in item.terms for item in apart.items[:3])]
@@ -127,7 +138,29 @@ class BlockPlan(Plan):
 
     def _width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
         """How many threads of a piece run in the lanes of a vector."""
+        width = WIDEST
+        while width > 1 and self.block[0] % width:
+            width //= 2
+        if width > 1 and piece not in self._one_lane and self._may_go_in_step(piece, width):
+            body = piece.body.block
+            try:
+                strides = find_strides(body, body.arguments[:1], self.ranges)
+            except NeedsOneLane:
+                return 1, {}
+            if not gathers_in_parting_loops(body, strides):
+                self._widest = max(self._widest, width)
+                return width, strides
         return 1, {}
+
+    def _may_go_in_step(self, piece: Parallel, width: int) -> bool:
+        apart = ids_apart(self.grid, self.block)
+        known = {value: item for values, item in zip(self.split.ids, apart.items, strict=True) for value in values}
+        x = next(each for each in apart.dimensions if each.name == "thread.x")
+        reader = PieceReader(piece, known, apart.dimensions, self.ranges)
+        variables = (op for op in self.function.walk() if isinstance(op, DeviceVariableBuffer))
+        memories = frozenset((*self.function.arguments, *variables))
+        known_apart = memories if self._are_threads_independent else frozenset[Value]()
+        return Lockstep(piece, reader, x, known_apart).may_go(width, self.overlapping())
 
     def _entry_of_blocks(self) -> str:
         """`@part(context, part, parts)`: some of the blocks."""

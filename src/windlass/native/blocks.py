@@ -16,7 +16,7 @@ from windlass.native.control import BodyWriter
 from windlass.native.lanes import Lanes
 from windlass.native.memory import MemoryWriter, Place
 from windlass.native.ranges import LaunchRanges
-from windlass.native.refusal import NotNative
+from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.strides import Stride
 from windlass.parallel.kept_values import KEPT
 
@@ -68,8 +68,9 @@ class BlockWriter(BodyWriter):
             self.text.width = width
             try:
                 self._piece(op, strides)
-            finally:
-                self.text.width = 1
+            except NeedsOneLane:
+                raise NeedsOneLane(op) from None
+            self.text.width = 1
         else:
             raise NotNative("it runs loops in any order", op.source)
 

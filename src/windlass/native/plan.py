@@ -8,12 +8,12 @@ one part: block after block, and in each thread after thread, x first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import ThreadIds, thread_ids
-from windlass.ir import BufferType, Function, Value
+from windlass.ir import Block, BufferType, Function, Value
 from windlass.loops import (
     Allocate,
     Atomic,
@@ -132,17 +132,10 @@ class Plan:
         return find_strides(self.launch.body.block, (self.lane_id,), self.ranges)
 
     def _gathers_in_parting_loops(self) -> bool:
-        """Whether lanes would load from many places in loops that some leave early: one thread at a time is faster."""
         try:
-            strides = self._strides()
+            return gathers_in_parting_loops(self.launch.body.block, self._strides())
         except NeedsOneLane:
             return True
-        return any(
-            isinstance(inner, Load) and strides.get(inner.offset, 0) is None
-            for op in self.launch.body.walk()
-            if isinstance(op, For | DoWhile) and lanes_part(op, strides)
-            for inner in op.body.walk()
-        )
 
     # -- text ---------------------------------------------------------------------------------------------------------
 
@@ -331,6 +324,16 @@ class Plan:
         before += ["  br label %body", "body:"]
         after = [line for place in reversed(order) for line in _loop_end(f"loop{place}")]
         return _Nest(tuple(before), (*after, "done:", "  ret void"))
+
+
+def gathers_in_parting_loops(body: Block, strides: Mapping[Value, Stride]) -> bool:
+    """Whether lanes would load from many places in loops that some leave early: one thread at a time is faster."""
+    return any(
+        isinstance(inner, Load) and strides.get(inner.offset, 0) is None
+        for op in body.walk()
+        if isinstance(op, For | DoWhile) and lanes_part(op, strides)
+        for inner in op.body.walk()
+    )
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 from windlass.ir import Argument, TensorType, Value
 from windlass.ir.values import Result
-from windlass.loops import For, If, Subscript
+from windlass.loops import DoWhile, For, If, Subscript
 from windlass.ops.base import TensorOp
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.ranges import Range, everything
+
+MOST_ASSUMED = 4
 
 
 class LaunchRanges:
@@ -27,6 +29,8 @@ class LaunchRanges:
         self._found: dict[Value, Range] = {
             each: Range(0, max(extent - 1, 0), whole=True) for each, extent in extents.items()
         }
+        self._depth = 0
+        """How many ranges of carried numbers are assumed."""
 
     def of(self, value: Value) -> Range:
         """Between what the value lies."""
@@ -69,4 +73,20 @@ class LaunchRanges:
         loop = None if region is None else region.parent
         if isinstance(loop, For) and value is loop.body.block.arguments[0]:
             return Range(0, max(self.of(loop.trip_count).high - 1, 0), whole=True)
+        if isinstance(loop, For | DoWhile) and not type_.is_float:
+            return self._carried(value, loop, type_)
         return everything(type_)
+
+    def _carried(self, value: Argument, loop: For | DoWhile, type_: TensorType) -> Range:
+        """What holds before a loop of a carried number, and after each round if it does before: n, n/2, n/4 …"""
+        place = value.index - isinstance(loop, For)
+        following = loop.body.block.terminator.operands[place + isinstance(loop, DoWhile)]
+        first, limits = self.of(loop.initial[place]), everything(type_)
+        if self._depth < MOST_ASSUMED:
+            for guess in (first, Range(min(first.low, 0), max(first.high, 0), whole=True)):
+                trial = LaunchRanges({})
+                trial._found = {**self._found, value: guess}
+                trial._depth = self._depth + 1
+                if trial.of(following).lies_within(guess.low, guess.high):
+                    return guess
+        return limits

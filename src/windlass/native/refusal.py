@@ -36,4 +36,4 @@ class UncountedLoop(NotNative):
 
 
 class NeedsOneLane(Exception):
-    """What is written for one thread at a time only."""
+    """What is written for one thread at a time only; `args` may name the piece."""

@@ -116,7 +116,7 @@ class _Finder:
         given = [self.of(each) for each in op.operands]
         if isinstance(op, _BUFFERS):
             return given[0] if isinstance(op, ViewBuffer) else 0
-        if isinstance(op, Load) and is_own_memory(op.buffer):
+        if isinstance(op, Load) and self.is_own_memory(op.buffer):
             return None
         if isinstance(op, SelectBuffer | Load):
             return None if any(each != 0 for each in given) else 0
@@ -125,6 +125,12 @@ class _Finder:
         if None in given or len(op.results) != 1 or isinstance(op.type, BufferType) or op.dtype in FLOATS:
             return None
         return _signed(self.computed(op, [each or 0 for each in given]), bit_width(op.dtype))
+
+    def is_own_memory(self, buffer: Value) -> bool:
+        """Whether each lane has memory of its own there: an array that it allocates itself, under whatever type."""
+        while isinstance(buffer, ViewBuffer):
+            buffer = buffer.buffer
+        return isinstance(buffer, Allocate) and buffer in self.strides
 
     def computed(self, op: Op, known: list[int]) -> Stride:
         match op:
@@ -171,13 +177,6 @@ def lanes_part(op: For | DoWhile, strides: Mapping[Value, Stride]) -> bool:
     """Whether some lanes may be done with the loop while others go on."""
     decides = op.trip_count if isinstance(op, For) else op.body.block.terminator.operands[0]
     return strides.get(decides, 0) != 0
-
-
-def is_own_memory(buffer: Value) -> bool:
-    """Whether each lane has memory of its own there: a local array, under whatever type."""
-    while isinstance(buffer, ViewBuffer):
-        buffer = buffer.buffer
-    return isinstance(buffer, Allocate)
 
 
 def _signed(stride: Stride, bits: int) -> Stride:
