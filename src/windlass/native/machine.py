@@ -33,6 +33,8 @@ PYTHON = frozenset({"PyErr_CheckSignals", "PyErr_Clear", "PyGILState_Ensure", "P
 """What hears of Ctrl-C."""
 OF_HANDLERS = frozenset({"clock_gettime", "snprintf"})
 """What the function calls through which XLA runs native code."""
+MOST_LINES_UNROLLED = 600
+"""Longer code has loops enough: to unroll them takes most of the time of compiling."""
 _compiling = threading.Lock()
 
 
@@ -80,6 +82,7 @@ def _object_code(text: str) -> bytes:
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
+    options.loop_unrolling = text.count("\n") <= MOST_LINES_UNROLLED
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)
