@@ -128,6 +128,11 @@ class TracedMemory(ProgramMemory):
         """The allocation that an address lies in."""
         home = self.allocation(address)
         if home is None:
+            # The end of a range is behind its memory.
+            home = next(
+                ((each.start, each.size) for each in self.regions.values() if each.start + each.size == address), None
+            )
+        if home is None:
             return None
         start, size = home
         found = self.regions.get(start)

@@ -2,7 +2,10 @@
 #include <cublas_v2.h>
 #include <cufft.h>
 #include <cusolverDn.h>
+#include <curand.h>
 #include <cusparse.h>
+#include <thrust/execution_policy.h>
+#include <thrust/transform.h>
 
 struct Blas {
     cublasHandle_t handle;
@@ -131,6 +134,21 @@ void eigen(double *a, double *w, int n, int lower) {
 void singular(double *a, double *s, double *u, double *vt, int m, int n) {
     Solver solver;
     cusolverDnDgesvd(solver, 'S', 'S', m, n, a, m, s, u, m, vt, n, solver.work, solver.size, nullptr, solver.info);
+}
+
+struct Product {
+    __device__ double operator()(double x, double y) const { return x * y; }
+};
+// A random number for each element, and a product by Thrust.
+void random_product(double *x, double *y, int n) {
+    curandGenerator_t generator;
+    double *numbers;
+    cudaMalloc(&numbers, n * sizeof(double));
+    curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_XORWOW);
+    curandSetPseudoRandomGeneratorSeed(generator, 7);
+    curandGenerateUniformDouble(generator, numbers, n);
+    thrust::transform(thrust::device, x, x + n, numbers, y, Product());
+    thrust::transform(thrust::device, x, x + n, y, x, Product());
 }
 
 // y = alpha op(A) x + beta y, and C = A B.

@@ -70,6 +70,7 @@ CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "qr": ("qr", (draw(3, 5), draw(2, 5), np.zeros(3), 5, 3)),
     "eigenvalues": ("eigen", (positive(N), np.zeros(N), N, 1)),
     "singular values": ("singular", (draw(3, 5), np.zeros(3), np.zeros((3, 5)), np.zeros((3, 3)), 5, 3)),
+    "random numbers and Thrust": ("random_product", (draw(N), np.zeros(N), N)),
     "csr": ("sparse", (*SPARSE, OFFSETS, COLUMNS, N, 6, 0, 0)),
     "coo transposed": ("sparse", (*SPARSE, ROWS, COLUMNS, N, 6, 1, 1)),
 }

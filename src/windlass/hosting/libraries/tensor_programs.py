@@ -35,7 +35,8 @@ def tensor_program(*static: str) -> Callable[[Callable[..., Any]], Callable[...,
                 # Part of a program that is being traced.
                 values = (each.value if isinstance(each, Array) else each for each in arguments)
                 return jax.tree.map(Array, function(*values, **options))
-            with jax.enable_x64(True):
+            # Where something around is traced, this is none of it.
+            with jax.enable_x64(True), jax.ensure_compile_time_eval():
                 found: Any = compiled(*arguments, **options)
                 return jax.tree.map(np.asarray, found)
 

@@ -30,7 +30,8 @@ void add_region(const void *address, size_t size, Kind kind) {
 
 // Memory without contents: host code that looks into it by itself ends the trace (trace.cu).
 static cudaError_t reserve(void **pointer, size_t bytes, Kind kind) {
-    void *start = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // What begins at the end of one is none: ends of ranges are given to algorithms.
+    void *start = mmap(nullptr, bytes + ALIGNMENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
     allocations[(uintptr_t)start] = Allocation{bytes, kind, nullptr, true};
     *pointer = start;
@@ -41,7 +42,7 @@ void release_reserved() {
     std::lock_guard<std::recursive_mutex> guard(lock);
     for (auto each = allocations.begin(); each != allocations.end();) {
         if (each->second.is_reserved) {
-            munmap((void *)each->first, each->second.size);
+            munmap((void *)each->first, each->second.size + ALIGNMENT);
             each = allocations.erase(each);
         } else {
             ++each;
