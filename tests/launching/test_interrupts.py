@@ -137,6 +137,26 @@ def test_a_kernel_that_runs_as_native_code_is_interrupted(threads: int) -> None:
         launch(x, 1)
 
 
+def test_a_program_that_calls_native_code_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from windlass.raising import state
+
+    monkeypatch.setattr(state, "MOST_OPS", 3)
+    kernel = wl.cuda.compile(LONG)["k"]
+
+    @wl.jit
+    def run(x: Any, n: Any) -> Any:
+        kernel[2, 8](x, n)
+        return x
+
+    x = jax.numpy.arange(16, dtype=np.int32)
+    first = run(x, np.int64(3))
+    assert kernel.last_report is not None
+    assert kernel.last_report.form == "native"
+    interrupt(lambda: run(x, np.int64(1 << 40)), 0.3)
+    wait_until_idle()
+    assert np.array_equal(run(x, np.int64(3)), first)
+
+
 def test_an_emulated_kernel_is_interrupted() -> None:
     kernel = wl.cuda.compile(ENDLESS)["k"]
     x = np.zeros(4, np.int32)

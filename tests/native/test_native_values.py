@@ -157,8 +157,10 @@ def test_a_thread_that_leaves_its_array_is_told_of(module: wl.cuda.Module) -> No
         jax.block_until_ready(jax.jit(lambda y, at: run(y, at, 50))(jnp.asarray(Y), at))
     shape = read_launch_shape(module["place"].signature, (2, 32))
     given = [jnp.asarray(Y), at, np.int32(50)]
-    with pytest.raises(wl.EmulationError, match="element 1000 of 'y', which has 50 elements of float32"):
-        prepare_on_values(Request(module["place"], shape, given), None).run(given)
+    launch = prepare_on_values(Request(module["place"], shape, given), None)
+    for _ in range(3):  # JAX has other errors where it calls what it has compiled before
+        with pytest.raises(wl.EmulationError, match="element 1000 of 'y', which has 50 elements of float32"):
+            launch.run(given)
 
 
 def test_a_program_that_calls_native_code_means_what_it_computes(

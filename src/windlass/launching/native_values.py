@@ -156,7 +156,7 @@ class NativeFunction(PreparedFunction):
         try:
             found = self._function(*self.inputs(arguments))
             return jax.block_until_ready(found) if self._call.code.sites else found
-        except jax.errors.JaxRuntimeError as error:
+        except (jax.errors.JaxRuntimeError, ValueError) as error:  # the latter where JAX ran it on this thread
             raise as_raised(error) from None
 
     def inputs(self, arguments: Sequence[Any]) -> list[Any]:

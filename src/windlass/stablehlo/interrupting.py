@@ -200,7 +200,7 @@ class WatchedFunction:
                     else:
                         leaf.block_until_ready()
                 return results
-            except jax.errors.JaxRuntimeError as error:
+            except (jax.errors.JaxRuntimeError, ValueError) as error:  # the latter where JAX ran it on this thread
                 if MESSAGE not in str(error):
                     raise
             finally:
