@@ -23,6 +23,21 @@ __global__ void normalized(const float *x, float *y, int n) {
     sum = part[0];
     for (int i = t; i < n; i += 32) y[blockIdx.x * n + i] = x[blockIdx.x * n + i] / sum;
 }
+__global__ void softmax(const float *x, float *y, int n) {
+    __shared__ float part[32];
+    const float *row = x + blockIdx.x * n;
+    int t = threadIdx.x;
+    float most = -INFINITY;
+    for (int i = t; i < n; i += 32) most = fmaxf(most, row[i]);
+    part[t] = most; __syncthreads();
+    for (int s = 16; s > 0; s >>= 1) { if (t < s) part[t] = fmaxf(part[t], part[t + s]); __syncthreads(); }
+    most = part[0]; __syncthreads();
+    float sum = 0;
+    for (int i = t; i < n; i += 32) sum += expf(row[i] - most);
+    part[t] = sum; __syncthreads();
+    for (int s = 16; s > 0; s >>= 1) { if (t < s) part[t] += part[t + s]; __syncthreads(); }
+    for (int i = t; i < n; i += 32) y[blockIdx.x * n + i] = expf(row[i] - most) / part[0];
+}
 __global__ void ell(const int *column, const float *value, const float *x, float *y, int n, int width) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -94,3 +109,21 @@ def test_the_gradient_of_a_running_sum_is_one_from_the_other_end(blocks: int):
     np.testing.assert_allclose(ours(x), (w * jnp.cumsum(x, 1)).sum(), 1e-5)
     np.testing.assert_allclose(jax.grad(ours)(x), jnp.cumsum(w[:, ::-1], 1)[:, ::-1], 1e-5)
     assert not {"while", "concatenate", "gather", "scatter"} & ops_of(jax.grad(ours), x)
+
+
+def test_a_softmax_folds_each_row_once_and_keeps_what_fmax_does_with_nan():
+    size = 96
+    launch = MODULE["softmax"].jax(40, 32)
+    x, w = (np.random.default_rng(seed).normal(size=(40, size)).astype(np.float32) for seed in (0, 1))
+
+    def ours(x: Any) -> Any:
+        return (w * launch(x, jnp.zeros_like(x), size)).sum()
+
+    by_hand = jax.grad(lambda x: (w * jax.nn.softmax(x)).sum())
+    np.testing.assert_allclose(jax.grad(ours)(x), by_hand(x), 1e-4, 1e-6)
+    assert jax.jit(jax.grad(ours)).lower(x).as_text().count("stablehlo.reduce(") == 3
+    x[1, 5], x[2], x[3] = np.nan, np.nan, -np.inf
+    with np.errstate(all="ignore"):
+        e = np.exp(x - np.fmax.reduce(x, 1, keepdims=True, initial=-np.inf))
+        wanted = e / e.sum(1, keepdims=True)
+    np.testing.assert_allclose(launch(x, jnp.zeros_like(x), size), wanted, 1e-5)

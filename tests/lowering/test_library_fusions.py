@@ -21,12 +21,15 @@ from windlass.lowering.library_fusions import Surroundings, avoid_wrong_fusions
 from windlass.lowering.settling import is_settling
 from windlass.ops import (
     BroadcastInDim,
+    Compare,
+    Constant,
     Exponential,
     Multiply,
     Negate,
     Reduce,
     ReducePrecision,
     Return,
+    Select,
     Subtract,
     Transpose,
 )
@@ -56,6 +59,16 @@ def count_kept_apart(build: Any, *values: Value, **known: Any) -> tuple[int, int
 
 
 X, Y = tensor("f32", 300, 200), tensor("f32", 200, 300)
+
+
+@pytest.mark.parametrize(("has_nan", "shows_sign"), [(False, False), (True, False), (False, True)])
+def test_extremes_are_the_librarys_where_there_is_no_nan_and_no_sign_of_zeros_shows(has_nan: bool, shows_sign: bool):
+    def build(x: Value) -> Value:
+        numbers = x if has_nan else Select(Compare(x, x, "EQ"), x, Constant.of(-np.inf, "f32", x.shape))
+        moved = Subtract(x, BroadcastInDim(reduce_max(numbers, (1,)), x.shape, (0,)))
+        return moved if shows_sign else Exponential(moved)
+
+    assert count_kept_apart(build, X)[1] == (has_nan or shows_sign)
 
 
 def spread(value: Value, *shape: int) -> Value:

@@ -32,6 +32,7 @@ REASONS = {
     "rules.scaled_convolutions": "Normalizations are folded into kernels before a network is deployed.",
     "rules.sorts": "NumPy's idioms: `sort(x)[::-1]`, `sort(x)[-1]`, places that are not used.",
     "rules.sums": "Extremes of what was widened for a sum beside them.",
+    "rules.folds_without_nan": "Maxima of rows that threads find, and then of these, as in a softmax.",
     "rules.turned_places": "Threads that go along the rows of a matrix in slots (ELL), which is stored by columns.",
     "rules.windows": "Counts of elements in windows, by which average pooling divides at the edges.",
 }

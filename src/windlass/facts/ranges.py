@@ -21,7 +21,7 @@ from typing import Any
 
 from windlass.diagnostics.deadline import is_late
 from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
-from windlass.ops import And, Call, Compare, Constant, While
+from windlass.ops import And, Call, Compare, Constant, Select, While
 from windlass.ops.base import TensorOp
 from windlass.ops.comparison import MIRRORED
 from windlass.ops.ranges import Range, everything, largest_float
@@ -180,6 +180,9 @@ class _Analysis:
         elif isinstance(op, TensorOp) and isinstance(op.type, TensorType):
             found = op.find_range(self.find)
             assert isinstance(found, Range)
+            if found.nan and isinstance(op, Select):
+                other = _instead_of_nan(op)
+                found = found if other is None else replace(found, nan=self.find(other).nan)
             self.keep_granted(op, found, op)
         elif isinstance(op, TensorOp) and op.results:
             several = op.find_range(self.find)
@@ -208,6 +211,16 @@ class _Analysis:
             self.keep(result, found)
         nest.hand_over(loop)
         loop.body.remember(_is_as_found)
+
+
+def _instead_of_nan(op: Select) -> Value | None:
+    """y in select(x == x, x, y), which takes the place of NaN."""
+    test = op.pred
+    if not isinstance(test, Compare) or test.lhs is not test.rhs or test.compare_type == "TOTALORDER":
+        return None
+    if test.direction == "EQ" and op.on_true is test.lhs:
+        return op.on_false
+    return op.on_true if test.direction == "NE" and op.on_false is test.lhs else None
 
 
 class _Nest(_Analysis):

@@ -110,7 +110,7 @@ class _Avoidance:
         for op in ops:
             if is_for_library(op):
                 assert isinstance(op, Reduce | ReduceWindow)
-                if is_beyond_library(op) or any(each in self.wrong for each in op.inputs):
+                if is_beyond_library(op, op in self.sign_matters) or any(each in self.wrong for each in op.inputs):
                     self.compute_by_own_loops(op)
             elif isinstance(op, Call) and not is_settling(op):
                 self.wrong.update((op, *op.results))

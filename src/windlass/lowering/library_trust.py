@@ -8,6 +8,7 @@ by `tests/fuzz/xla_programs.py`; docs/reference/xla.md shows the smallest progra
 
 from __future__ import annotations
 
+from windlass.facts.ranges import has_nan
 from windlass.ir import Op, TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -142,11 +143,17 @@ def passes_sign(user: Op, value: Value, sign_matters: bool) -> bool:
     return sign_matters if is_carried else True
 
 
-def is_beyond_library(op: Fold) -> bool:
-    """Whether the library may do the fold itself wrongly, whatever it takes along."""
+def is_beyond_library(op: Fold, sign_matters: bool) -> bool:
+    """Whether the library may do the fold itself wrongly, whatever it takes along.
+
+    >>> from windlass.ops.reduction import reduce_max
+    >>> largest = reduce_max(tensor("f32", 64, 64), (1,)).owner
+    >>> is_beyond_library(largest, False)  # NaN is lost
+    True
+    """
     (operand,) = op.inputs
-    if op.combiner is not Add and operand.tensor.is_float:
-        return True  # NaN is lost
+    if op.combiner is not Add and operand.tensor.is_float and (sign_matters or has_nan(operand)):
+        return True
     if isinstance(op, ReduceWindow) and any(each != 1 for each in op.base_dilations):
         return True
     return operand.tensor.rank > MOST_AXES or repeats(operand)

@@ -280,6 +280,36 @@ def find_choice(region: Region) -> type[Maximum] | type[Minimum] | None:
     return None
 
 
+def find_extreme(region: Region) -> type[Maximum] | type[Minimum] | None:
+    """Maximum or Minimum where the region gives that of two floats neither of which is NaN: fmax and fmin.
+
+    As for `find_choice`, it is tried on numbers in all orders.
+
+    >>> def fmax(a: Value, b: Value) -> Value:
+    ...     return Select(Compare(a, a, "NE"), b, Select(Compare(b, b, "NE"), a, Maximum(a, b)))
+    >>> find_extreme(combiner_region(fmax, "f32")).__name__
+    'Maximum'
+    """
+    block = region.block
+    if len(block.arguments) != 2 or any(
+        not isinstance(op, CHOICES) or (isinstance(op, Compare) and op.compare_type == "TOTALORDER")
+        for op in block
+        if op is not block.last
+    ):
+        return None
+    number = block.arguments[0].tensor
+    if not number.is_float:
+        return None
+    numbers = np.array([-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf], number.numpy_dtype)
+    given = [each.ravel() for each in np.meshgrid(numbers, numbers)]
+    (found,) = evaluate_block(block, given)
+    for combiner in (Maximum, Minimum):
+        (wanted,) = evaluate_block(combiner_region(combiner, number.dtype).block, given)
+        if np.array_equal(wanted, found) and np.array_equal(np.signbit(wanted), np.signbit(found)):
+            return combiner
+    return None
+
+
 def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
     """A reducer that is associative and commutative; two inputs get the maximum of the first and the sum of the second,
     or each its own op."""
