@@ -39,9 +39,10 @@ test-all: .venv/ready lint
 fuzz: .venv/ready
 	$(BIN)/python -m tests.fuzz.tensor.sweep --first $(FIRST) --minutes $(MINUTES)
 
-# Random kernels whose threads share tiles, raised and emulated, for MINUTES.
+# Random kernels whose threads share tiles, raised and emulated for MINUTES, then as native code and emulated.
 fuzz-tiles: .venv/ready
 	$(BIN)/python -m tests.fuzz.sweep --tiles --first $(FIRST) --count 1000000 --minutes $(MINUTES)
+	$(BIN)/python -m tests.fuzz.sweep --tiles --form native --first $(FIRST) --count 1000000 --minutes $(MINUTES)
 
 # Random programs through XLA and by their ops' meaning, for MINUTES.
 fuzz-xla: .venv/ready

@@ -16,7 +16,7 @@ from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import PreparedFunction, PreparedLaunch, Request
 from windlass.launching.native_form import NativeForm, prepare
-from windlass.loops import DoWhile, For
+from windlass.loops import Barrier, Collective, DoWhile, For
 from windlass.native.refusal import NotNative
 from windlass.ops.contraction import DotGeneral
 from windlass.ops.control import While
@@ -112,7 +112,8 @@ def is_faster_as_loops(function: Function, compiled: CompiledLaunch) -> bool:
     ops = list(compiled.optimized.walk())
     if any(_is_fast_op(op) for op in ops):
         return False
-    return not _has_loops(function) or any(isinstance(op, While) for op in ops)
+    has_steps = _has_loops(function) or any(isinstance(op, Barrier | Collective) for op in function.walk())
+    return not has_steps or any(isinstance(op, While) for op in ops)
 
 
 def _is_fast_op(op: Op) -> bool:

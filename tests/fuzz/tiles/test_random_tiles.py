@@ -1,6 +1,8 @@
-"""Random kernels with tiles give the same raised and emulated. `python -m tests.fuzz.sweep --tiles` runs many more."""
+"""Random kernels with tiles give the same in all forms. `python -m tests.fuzz.sweep --tiles` runs many more."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +17,13 @@ BATCH = 4
 def test_raised_tiles_agree_with_the_emulator(first: int) -> None:
     counts = count_outcomes([write_tiled_kernel(seed) for seed in range(first, first + BATCH)])
     assert counts["same"] >= BATCH - 1, f"few kernels wrote something and were compared: {counts}"
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("first", range(1000, 1012, BATCH))
+def test_native_tiles_agree_with_the_emulator(first: int) -> None:
+    kernels = [replace(write_tiled_kernel(seed), form="native") for seed in range(first, first + BATCH)]
+    assert count_outcomes(kernels)["same"] >= BATCH - 1
 
 
 @pytest.mark.slow
