@@ -80,6 +80,11 @@ void until_small(float *x, int n) {
 void look(float *x, float *y) {
     if (x[0] > 0) cudaMemset(y, 0, sizeof(float));
 }
+__constant__ float factor;
+void set_variable(float *x, float value) { cudaMemcpyToSymbol(factor, &value, sizeof value); }
+static float *kept;
+void keep(int n) { cudaMalloc(&kept, n * sizeof(float)); }
+void use_kept(float *x, int n) { cudaMemcpy(x, kept, n * sizeof(float), cudaMemcpyDeviceToDevice); }
 void stop(int status) { exit(status); }
 extern "C" double halved(double x) { return x / 2; }
 """
@@ -158,12 +163,18 @@ def test_what_host_code_computes_with_numbers_of_the_device_has_derivatives(prog
         np.testing.assert_allclose(each, other, rtol=1e-10)
 
 
-def test_host_code_that_decides_by_what_is_traced_is_refused(program: Program) -> None:
+def test_host_code_that_needs_what_is_not_known_is_refused(program: Program) -> None:
     until_small = program["until_small"]
     with pytest.raises(LaunchError, match=r"WL0422.*a decision by a number"):
         jax.jit(lambda x: until_small.jax(x, 3))(jnp.ones(3))
     with pytest.raises(LaunchError, match=r"WL0422.*reads or writes device memory in host code"):
         program["look"].jax(jnp.ones(1), jnp.ones(1))
+    program["keep"](2)
+    for name, number in (("use_kept", 2), ("set_variable", 0.5)):
+        with pytest.raises(
+            LaunchError, match=r"(?s)WL0422.*a device variable, or memory that another function allocated"
+        ):
+            program[name].jax(jnp.ones(2), number)
     # JAX's arrays that are no tracers have contents.
     np.testing.assert_allclose(until_small.jax(jnp.ones(4), 4), 0.25)
     x = np.ones(4, np.float32)

@@ -124,6 +124,21 @@ class TracedMemory(ProgramMemory):
         self.regions[start] = Region(start, elements.nbytes, elements, False)
         return start
 
+    def allocation(self, address: int) -> tuple[int, int] | None:
+        """Where the allocation begins that an address lies in, and its size; None for memory of the host.
+
+        Raises LaunchError (WL0422) for device memory that was there before: what it holds is not part of the
+        compiled function.
+        """
+        side = self.library.windlass_side(ctypes.c_void_p(address))
+        if side == 2:
+            raise cannot_trace(
+                "it uses a device variable, or memory that another function allocated",
+                "what that holds is not part of the compiled function",
+                "pass it as an argument",
+            )
+        return super().allocation(address) if side else None
+
     def region(self, address: int) -> Region | None:
         """The allocation that an address lies in."""
         home = self.allocation(address)

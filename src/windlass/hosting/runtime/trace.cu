@@ -51,6 +51,14 @@ WINDLASS_API int windlass_observe(const char *operation, const char *kinds, uint
     return 1;
 }
 
+// What a trace makes of an address: 1 memory without contents, 2 device memory that was there before, which the trace
+// does not know; 0 the host's.
+WINDLASS_API int windlass_side(const void *address) {
+    const Allocation *found = find_allocation(address);
+    if (!found || found->kind == Kind::host || found->kind == Kind::registered) return 0;
+    return found->is_reserved ? 1 : 2;
+}
+
 // Memory without contents, for the arguments of a trace.
 WINDLASS_API void *windlass_reserve(size_t bytes) {
     void *pointer = nullptr;
