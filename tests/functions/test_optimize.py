@@ -348,3 +348,30 @@ def test_shardings_are_kept() -> None:
     environment = dict(os.environ, XLA_FLAGS="--xla_force_host_platform_device_count=4", JAX_PLATFORMS="cpu")
     done = subprocess.run([sys.executable, "-c", SHARDED], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "fine", done.stderr[-3000:]
+
+
+def newton(a):
+    return jax.lax.while_loop(lambda v: abs(v * v - a) > 1e-12, lambda v: (v + a / v) / 2, jnp.ones_like(a))
+
+
+def powers(a, n=3):
+    return jax.lax.fori_loop(0, jnp.int32(n) + (a > 0).astype(int), lambda _, v: v * a, a)
+
+
+@pytest.mark.parametrize("function", [newton, powers])
+def test_loops_of_unknown_length_have_a_reverse_mode(function: Any) -> None:
+    """Where JAX has none: `jax.grad` of these raises ValueError."""
+    with jax.enable_x64(True):
+        optimized = wl.optimize(function)
+        x, step = jnp.asarray(2.5), 1e-5
+
+        def summed(v: Any) -> Any:
+            return jax.lax.scan(lambda total, each: (total + optimized(each * v), None), 0.0, jnp.arange(1.0, 3.0))[0]
+
+        first = (function(x + step) - function(x - step)) / (2 * step)
+        second = (jax.grad(optimized)(x + step) - jax.grad(optimized)(x - step)) / (2 * step)
+        np.testing.assert_allclose(jax.grad(optimized)(x), first, 1e-7)
+        np.testing.assert_allclose(jax.jvp(jax.grad(optimized), (x,), (1.0,))[1], second, 1e-7)
+        np.testing.assert_allclose(jax.vmap(jax.grad(optimized))(jnp.stack([x, x + 1]))[0], first, 1e-7)
+        through_scan = (summed(x + step) - summed(x - step)) / (2 * step)
+        np.testing.assert_allclose(jax.jit(jax.grad(summed))(x), through_scan, 1e-7)

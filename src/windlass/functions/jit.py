@@ -12,7 +12,6 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any, TypeVar, cast, overload
 
 import jax
@@ -20,7 +19,6 @@ import numpy as np
 from jax.core import Tracer
 from numpy.typing import NDArray
 
-from windlass import pipeline
 from windlass.autodiff.planning import Binomial, Periodic, Plan, preferring
 from windlass.autodiff.requests import plan_for
 from windlass.diagnostics import Diagnostic, LaunchError, Position
@@ -45,20 +43,17 @@ from windlass.functions.leaves import (
 )
 from windlass.functions.overlaps import places_of, refuse_overlaps
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
+from windlass.functions.whole_program import whole_program
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
-from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
-from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.code import NO_PLAN
 from windlass.stablehlo.exporting import export_text
-from windlass.stablehlo.kept_equations import import_traced
 from windlass.stablehlo.platforms import device_that_runs
-from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
@@ -207,7 +202,7 @@ class CompiledCall:
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
             refuse_overlaps(leaves, self._written)
-            self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact, owner.limbs)
+            self.program, self._before, self._after = whole_program(owner.name, traced, owner.exact, owner.limbs)
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
@@ -566,26 +561,6 @@ def _expect_function(function: Any) -> None:
 def _position_of(function: Any) -> Position | None:
     code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
     return None if code is None else position_of(code)
-
-
-def _whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> tuple[TensorProgram, Any, Any]:
-    """The traced function as one program, optimized; with the modules before and after."""
-    from windlass.catalogue import has_lowered
-
-    kept, callbacks = import_traced(name, traced)
-    device = device_that_runs()
-    module = kept.clone()
-    is_other = any(isinstance(op, CustomDerivative | Composite) for op in module.main.walk())
-    if is_other:
-        for function in module.functions.values():
-            inline_custom_derivatives(function.body)
-            if limbs is None:
-                expand_composites(function.body)
-    optimized, rewrites = pipeline.optimize_module(module, device)
-    is_other = is_other or has_lowered(rewrites)
-    differentiable = partial(pipeline.optimize_before_derivatives, kept, device) if is_other else None
-    program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable, limbs=limbs)
-    return program, module, optimized
 
 
 __all__ = ["JitFunction", "jit"]

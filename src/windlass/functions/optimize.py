@@ -16,13 +16,16 @@ from dataclasses import replace
 from typing import Any, overload
 
 import jax
+from jax.interpreters import ad
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.functions.trials import Trials, find_trials, key_of_arguments
+from windlass.functions.whole_program import whole_program
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
 from windlass.schedules import Schedule, read_schedule
 from windlass.schedules.schedule import fault
+from windlass.stablehlo.differentiating import differentiate
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.lowered import import_lowered, optimize_lowered
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -30,9 +33,11 @@ from windlass.stablehlo.private_jax import (
     LoweredApart,
     constants_as_arguments,
     define_call,
+    has_loops_of_unknown_length,
     is_plain,
     is_tracer,
     trace,
+    traced_again,
 )
 
 
@@ -194,6 +199,20 @@ def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) 
 optimized_call: Any = define_call("windlass_optimize", _lower)
 
 
+def _push_forward(
+    by_jax: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Any, **settings: Any
+) -> Any:
+    """The tangents: by JAX; by us where loops go round until data say so, of which JAX has no reverse mode."""
+    if jaxpr.effects or not has_loops_of_unknown_length(jaxpr):
+        return by_jax(primals, tangents, jaxpr=jaxpr, **settings)
+    choices: Choices = settings["choices"]
+    program, _, _ = whole_program(settings["name"], traced_again(jaxpr), choices.exact, choices.precision)
+    return differentiate(primals, tangents, program=program.code)
+
+
+ad.primitive_jvps[optimized_call] = functools.partial(_push_forward, ad.primitive_jvps[optimized_call])
+
+
 @overload
 def optimize(
     function: Callable[..., Any],
@@ -250,9 +269,11 @@ def optimize(
     """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
 
     It may be called inside other JAX functions, under `jit`, `grad`, `vmap`, `jvp`, `vjp`, `scan`, `checkpoint` and
-    `shard_map`: what these make of it is optimized too. Arguments and results are pytrees. As for `jax.jit`,
-    `static_argnums` and `static_argnames` name arguments that are compiled in; buffers are donated by a `jax.jit`
-    around it.
+    `shard_map`: what these make of it is optimized too. Loops that go round until data say so (`while_loop`,
+    `fori_loop` with traced bounds) have a reverse mode here; where there are such, derivatives are made as those of
+    `wl.jit` are, and of the choices below `exact` and `precision` hold for them. Arguments and results are pytrees. As
+    for `jax.jit`, `static_argnums` and `static_argnames` name arguments that are compiled in; buffers are donated by a
+    `jax.jit` around it.
 
     Integer and boolean results stay the same. So do float results but for the order of sums and products, as in XLA's
     own reductions; with `exact` that order is kept too, and XLA is kept from contracting and simplifying: each float

@@ -146,6 +146,31 @@ def is_plain(closed: Any) -> bool:
     return all(isinstance(each.aval, core.ShapedArray) for each in values)
 
 
+def has_loops_of_unknown_length(closed: Any) -> bool:
+    """Whether the program has loops that carry floats and go round until data say so, outside of derivative rules."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+    for equation in closed.jaxpr.eqns:
+        name: str = equation.primitive.name
+        if name == "while" and any(
+            jax.numpy.issubdtype(each.aval.dtype, jax.numpy.inexact) for each in equation.outvars
+        ):
+            return True
+        if not name.startswith("custom_") and any(
+            has_loops_of_unknown_length(core.ClosedJaxpr(each, ()) if isinstance(each, core.Jaxpr) else each)
+            for each in core.jaxprs_in_params(equation.params)
+        ):
+            return True
+    return False
+
+
+def traced_again(closed: Any) -> Any:
+    """A closed jaxpr as what `jax.jit(...).trace(...)` gives for it; it takes all arguments."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+    return _traced_for(core.jaxpr_as_fun(closed), closed.in_avals)
+
+
 # -- an operation that stands for a traced program --------------------------------------------------------------------
 
 
