@@ -59,8 +59,24 @@ def test_functions_of_jax_take_arrays_and_numbers(function):
 
 
 def test_where_they_can_not_it_is_said_what_to_write():
-    with pytest.raises(wl.WindlassError, match=r"(?s)takes values.*jax.numpy.asarray"):
-        wl.jit(lambda x: jax.nn.sigmoid(x) + 1)(X)
+    with pytest.raises(wl.WindlassError, match=r"(?s)takes values.*put it into a file"):
+        wl.jit(eval("lambda x: jax.nn.sigmoid(x) + 1"))(X)
+
+
+def root(x):
+    v = x * 0 + 1.0
+    while abs(v * v - x) > 1e-9:
+        v = (v + x / v) / 2
+    return v
+
+
+def test_functions_without_a_name_are_captured_too():
+    double, triple = (lambda x: jax.lax.mul(x, 2.0)), (lambda x: x * 3)
+    assert wl.jit(double)(X).tolist() == [2, 4, 6] and wl.jit(triple)(X).tolist() == [3, 6, 9]
+    assert [wl.jit(lambda x, k=k: x * k)(X).tolist() for k in range(2)] == [[0, 0, 0], [1, 2, 3]]
+    assert wl.jit(lambda *given, **named: given[0] + named["b"])(X, b=X).tolist() == [2, 4, 6]
+    value, change = wl.jvp(lambda x: root(x) * 2, (4.0,), (1.0,))
+    np.testing.assert_allclose([value, change], [4.0, 0.5], 1e-6)
 
 
 @pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3fn", "bfloat16"])

@@ -74,7 +74,7 @@ def as_told(error: Exception) -> Exception:
             kind = ArrayValueError  # as NumPy has it
         elif "Triggering __jax_array__()" in text:
             text = "a function of JAX's takes values, and this is an array of wl.jit, which can be written"
-            help_ = "pass jax.numpy.asarray(x); in functions that are defined by `def` that is done for you"
+            help_ = "pass jax.numpy.asarray(x); where the text of the function can be read, that is done for you"
         elif "'str'" in text:
             help_ = "a string takes part in no arithmetic: choose by it with Python's `if`, or pass a number"
         headline = text if isinstance(error, tuple(kinds)) else f"{type(error).__name__}: {text}"
