@@ -350,11 +350,11 @@ def test_shardings_are_kept() -> None:
     assert done.stdout.strip() == "fine", done.stderr[-3000:]
 
 
-def newton(a):
+def newton(a: Any) -> Any:
     return jax.lax.while_loop(lambda v: abs(v * v - a) > 1e-12, lambda v: (v + a / v) / 2, jnp.ones_like(a))
 
 
-def powers(a, n=3):
+def powers(a: Any, n: int = 3) -> Any:
     return jax.lax.fori_loop(0, jnp.int32(n) + (a > 0).astype(int), lambda _, v: v * a, a)
 
 
