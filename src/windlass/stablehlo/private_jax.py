@@ -146,20 +146,17 @@ def is_plain(closed: Any) -> bool:
     return all(isinstance(each.aval, core.ShapedArray) for each in values)
 
 
-def has_loops_of_unknown_length(closed: Any) -> bool:
-    """Whether the program has loops that carry floats and go round until data say so, outside of derivative rules."""
+def has_loops_of_unknown_length(program: Any) -> bool:
+    """Whether a jaxpr has loops that carry floats and go round until data say so, outside of derivative rules."""
     from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
 
-    for equation in closed.jaxpr.eqns:
+    for equation in getattr(program, "jaxpr", program).eqns:
         name: str = equation.primitive.name
-        if name == "while" and any(
-            jax.numpy.issubdtype(each.aval.dtype, jax.numpy.inexact) for each in equation.outvars
-        ):
+        dtypes = [each.aval.dtype for each in equation.outvars]
+        if name == "while" and any(jax.numpy.issubdtype(dtype, jax.numpy.inexact) for dtype in dtypes):
             return True
-        if not name.startswith("custom_") and any(
-            has_loops_of_unknown_length(core.ClosedJaxpr(each, ()) if isinstance(each, core.Jaxpr) else each)
-            for each in core.jaxprs_in_params(equation.params)
-        ):
+        inner = core.jaxprs_in_params(equation.params)
+        if not name.startswith("custom_") and any(map(has_loops_of_unknown_length, inner)):
             return True
     return False
 
