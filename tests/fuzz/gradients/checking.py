@@ -116,10 +116,16 @@ class _Comparison:
             raise Unfit("nothing is finite")
         narrow_forward, wide_forward = (_derived(tangent_function, each, self.active) for each in self._both)
         narrow_reverse, wide_reverse = (_derived(pullback_function, each, self.active) for each in self._both)
-        moved = [self._direction(self.wide_arrays[place]) for place in self.active]
+        # Directions are numbers of the program's own types, so that both precisions take the same.
+        moved = [
+            self._direction(self.wide_arrays[place])
+            .astype(self.arrays[place].dtype)
+            .astype(_wide(self.arrays[place]).dtype)
+            for place in self.active
+        ]
         weights = [
-            np.where(is_finite, self._direction(np.ones(is_finite.shape, _wide(wide_values[place]).dtype)), 0)
-            for place, is_finite in zip(self.given, self.is_finite, strict=True)
+            np.where(is_finite, _wide(self._direction(np.ones(is_finite.shape, like.dtype)).astype(like.dtype)), 0)
+            for like, is_finite in zip((narrow_values[place] for place in self.given), self.is_finite, strict=True)
         ]
         tangents = _run(wide_forward, [*self.wide_arrays, *moved])
         pulled = _run(wide_reverse, [*self.wide_arrays, *weights])
