@@ -195,7 +195,7 @@ def differences(function, x, step=1e-6):
     return np.stack([(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(N)], 1)
 
 
-@pytest.mark.one_in(45)
+@pytest.mark.one_in(90)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
