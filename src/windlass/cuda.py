@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from windlass.diagnostics.deferral import deferred_names
 from windlass.diagnostics.options import read_macros, read_path, read_texts
-from windlass.hosting.host_function import HostFunction
 from windlass.hosting.program import LaunchRecord, Mode, Program
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
 from windlass.launching.textures import Surface, Texture, surface, texture
+
+if TYPE_CHECKING:
+    from windlass.hosting.host_function import HostFunction
 
 __all__ = [
     "HostFunction",
@@ -26,6 +30,8 @@ __all__ = [
     "surface",
     "texture",
 ]
+
+__getattr__ = deferred_names(__name__, {"HostFunction": "windlass.hosting.host_function"})
 
 
 def compile(

@@ -6,17 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import CompilationError
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.cuda import link_units, unresolved_symbols
 from windlass.frontends.cuda.child import map_children
 from windlass.hosting.host_code import build_program
-from windlass.hosting.host_function import HostFunction, find_entry
 from windlass.hosting.libraries import is_library_function
 from windlass.hosting.program_run import LaunchRecord, ProgramRun
 from windlass.launching.module import Module
 from windlass.launching.tiering import Mode
+
+if TYPE_CHECKING:
+    from windlass.hosting import host_function
+else:
+    host_function = deferred("windlass.hosting.host_function")
 
 
 @dataclass
@@ -73,14 +78,14 @@ class Program:
         self._reset_variables()
         return ProgramRun(self, observe).run(arguments)
 
-    def __getitem__(self, name: str) -> HostFunction:
+    def __getitem__(self, name: str) -> host_function.HostFunction:
         """A host function by its name in the source, to be called with arrays for its pointers.
 
         The program stays loaded: what one function keeps in global variables (handles, plans) others find there.
 
         Raises CompilationError (WL0110) where there is no such function.
         """
-        return HostFunction(self._loaded, find_entry(self._loaded.entries, name))
+        return host_function.HostFunction(self._loaded, host_function.find_entry(self._loaded.entries, name))
 
     @cached_property
     def _loaded(self) -> ProgramRun:

@@ -9,11 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
 from windlass.hosting.libraries.memory import Array, Matrices, ProgramMemory
 from windlass.hosting.libraries.routines import (
     Address,
@@ -28,7 +29,11 @@ from windlass.hosting.libraries.routines import (
     find_routine,
     is_group,
 )
-from windlass.hosting.libraries.tensor_programs import where_known
+
+if TYPE_CHECKING:
+    from windlass.hosting.libraries import tensor_programs
+else:
+    tensor_programs = deferred("windlass.hosting.libraries.tensor_programs")
 
 Object = TypeVar("Object")
 Choice = TypeVar("Choice", bound=Option)
@@ -122,7 +127,7 @@ class Call:
         return Matrices(
             self.session.memory,
             name,
-            where_known(addresses).copy(),
+            tensor_programs.where_known(addresses).copy(),
             (rows, columns),
             place.leading,
             dtype or self.dtype,
@@ -130,7 +135,7 @@ class Call:
 
     def integers(self, name: str, address: int, count: int, dtype: np.dtype[Any]) -> Any:
         """Integers in device memory, copied as int64: NumPy's where they are known, else an array that is traced."""
-        return where_known(self.vector(name, address, count, dtype=dtype)).astype(np.int64)
+        return tensor_programs.where_known(self.vector(name, address, count, dtype=dtype)).astype(np.int64)
 
     def _check_columns(self, name: str, place: Columns, rows: int) -> None:
         far = place.leading
