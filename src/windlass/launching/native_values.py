@@ -36,7 +36,7 @@ from windlass.launching.value_launch import (
 )
 from windlass.native import LaunchFacts, MemoryFacts, NotNative
 from windlass.native.xla_call import NULL_SLOT, Slot, XlaCall, enter, fault_of, is_supported
-from windlass.native.xla_handler import Kind
+from windlass.native.xla_rows import Kind
 from windlass.ops.native_call import NATIVE_TARGET
 from windlass.parallel.effects import written_variables
 from windlass.reports.report import Report

@@ -24,7 +24,8 @@ from windlass.native.memory import Site
 from windlass.native.plan import NativeCode
 from windlass.native.pool import pool
 from windlass.native.running import Fault, Runner
-from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, Kind, SlotWord, Word, handler_text
+from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, handler_text
+from windlass.native.xla_rows import Kind, SlotWord, Word
 from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, native_meanings
 from windlass.stablehlo import interrupting, typed_ffi
 

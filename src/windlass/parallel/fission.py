@@ -16,11 +16,10 @@ what they do in the emulator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from windlass.affine.dimensions import Dimension
-from windlass.diagnostics import Position
 from windlass.facts.threads import ThreadIds, ids_apart
 from windlass.ir import Argument, Block, BufferType, Builder, Op, Region, Value, tensor_type
 from windlass.ir.values import Result
@@ -39,33 +38,22 @@ from windlass.loops import (
     Load,
     Parallel,
     Store,
-    ViewBuffer,
     Yield,
 )
 from windlass.loops.threads import WARP
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Divide, Multiply, Not, Remainder, Subtract
+from windlass.ops.elementwise import Add, Divide, Multiply, Remainder, Subtract
 from windlass.ops.extremes import Minimum
 from windlass.parallel.common_values import AnywhereReader, CommonValues, memories_behind, written_memories
-from windlass.parallel.exchanges import Group, exchanged_input, is_alike, mask_of, write_exchange, write_exchange_of
-from windlass.parallel.kept_values import allocate_kept, load_kept, store_kept
+from windlass.parallel.exchanges import Group, exchanged_input, is_alike, mask_of, write_exchange
+from windlass.parallel.kept_values import allocate_kept, load_kept
+from windlass.parallel.pieces import CannotSplit, Kept, Piece, Scope, free_values, is_within, origin_of
 
 MOST_RECOMPUTED = 12
 """So many ops are done again rather than their result kept."""
 
 Size3 = tuple[int, int, int]
-Kept = tuple[Allocate, Value]
-"""An array of the block, and the value of which each thread is to write its own there."""
-
-
-class CannotSplit(Exception):
-    """Threads meet where this can't be brought outside of them."""
-
-    def __init__(self, reason: str, position: Position | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.position = position
 
 
 @dataclass(frozen=True)
@@ -90,26 +78,10 @@ def split_at_meetings(launch: Parallel, grid: Size3, block: Size3) -> SplitLaunc
 
     Raises CannotSplit where threads meet in branches or loops that are not common to them.
     """
-    return _Fission(launch, grid, block).split()
+    return Fission(launch, grid, block).split()
 
 
-@dataclass
-class _Scope:
-    """Where ops are written: common values as they are called there, and the conditions under which threads run."""
-
-    known: dict[Value, Value]
-    guards: tuple[tuple[Value, bool], ...] = ()
-    is_repeated: bool = False
-    of_first: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """What is known of the first of the threads only."""
-    pending: list[Op] = field(default_factory=list[Op])
-    """Ops of the next piece."""
-
-    def within(self, *guards: tuple[Value, bool], is_repeated: bool = False) -> _Scope:
-        return _Scope(dict(self.known), (*self.guards, *guards), self.is_repeated or is_repeated, dict(self.of_first))
-
-
-class _Fission:
+class Fission:
     """What is known of one launch, and of what threads keep."""
 
     def __init__(self, launch: Parallel, grid: Size3, block: Size3) -> None:
@@ -194,11 +166,11 @@ class _Fission:
         outer = Block([argument.type for argument in body.arguments[:3]], LAUNCH_DIMENSIONS[:3])
         for place, argument in enumerate(outer.arguments):
             self.ids[place].append(argument)
-        scope = _Scope(dict(zip(body.arguments[:3], outer.arguments, strict=True)))
+        scope = Scope(dict(zip(body.arguments[:3], outer.arguments, strict=True)))
         with Builder(outer, source=launch.source):
             zero = Constant.of(0, "i32")
             first = tuple(zero for _ in range(3))
-            _Level(self, "block", self.common_to_block, first).write(body, scope)
+            Level(self, "block", self.common_to_block, first).write(body, scope)
             Yield(())
         before = outer.first
         assert before is not None
@@ -301,11 +273,11 @@ def _reader(launch: Parallel, ids: ThreadIds) -> AnywhereReader:
     return AnywhereReader(dict(zip(launch.body.block.arguments, ids.items, strict=True)), ids.dimensions)
 
 
-class _Level:
+class Level:
     """Writes ops in pieces: the threads of a block, or of a warp, run them from one meeting to the next."""
 
     def __init__(
-        self, fission: _Fission, scope: str, common: CommonValues, first: tuple[Value, ...], start: Value | None = None
+        self, fission: Fission, scope: str, common: CommonValues, first: tuple[Value, ...], start: Value | None = None
     ) -> None:
         self.fission = fission
         self.scope = scope
@@ -325,7 +297,7 @@ class _Level:
     def write(
         self,
         ops: Iterable[Op],
-        scope: _Scope,
+        scope: Scope,
         keeps: Sequence[Kept] = (),
         directly: Iterable[Op] = (),
         came: Allocate | None = None,
@@ -346,7 +318,7 @@ class _Level:
                 scope.pending.append(op)
         self.flush(scope, keeps, directly, came)
 
-    def _allocate(self, op: Allocate, scope: _Scope) -> None:
+    def _allocate(self, op: Allocate, scope: Scope) -> None:
         if op.space != "shared":
             return  # where it is used
         if op.byte_count is not None:
@@ -354,16 +326,16 @@ class _Level:
         with Builder(self.fission.arrays):
             scope.known[op] = op.clone({})
 
-    def _write_once(self, op: Op, scope: _Scope) -> None:
+    def _write_once(self, op: Op, scope: Scope) -> None:
         """What is common to the threads, before the piece in which it stands."""
         if op in self.common.by_facts:
             self.known(op, scope)
             return
-        for value in _free_values(op):
+        for value in free_values(op):
             self.known(value, scope)
         op.clone(scope.known)
 
-    def known(self, value: Value, scope: _Scope) -> Value:
+    def known(self, value: Value, scope: Scope) -> Value:
         """What a common value is called here; of others, what the first of the threads has."""
         fission = self.fission
         if value not in fission.inside:
@@ -384,7 +356,7 @@ class _Level:
 
     # -- meetings -----------------------------------------------------------------------------------------------------
 
-    def _meet(self, op: Barrier | Collective, scope: _Scope) -> None:
+    def _meet(self, op: Barrier | Collective, scope: Scope) -> None:
         fission = self.fission
         if isinstance(op, Barrier) or op.kind == "barrier_object.wait":
             self.flush(scope)
@@ -397,7 +369,7 @@ class _Level:
         others = [each for position, each in enumerate(op.inputs) if position != place]
         pending = set(scope.pending)
         keeps += [
-            (fission.keep(leaf), leaf) for each in others for leaf in self._leaves(each) if _origin(leaf) in pending
+            (fission.keep(leaf), leaf) for each in others for leaf in self._leaves(each) if origin_of(leaf) in pending
         ]
         fission.came[op] = fission.new_flags() if scope.guards else None
         self.flush(scope, keeps, (op,), fission.came[op])
@@ -418,7 +390,7 @@ class _Level:
 
     # -- branches and loops around pieces -----------------------------------------------------------------------------
 
-    def _enclose(self, op: Op, scope: _Scope) -> None:
+    def _enclose(self, op: Op, scope: Scope) -> None:
         match op:
             case If() if self.common.has(op.condition):
                 self._enclose_choice(op, scope)
@@ -435,7 +407,7 @@ class _Level:
         kept = [place for place, result in enumerate(op.results) if result.uses and place not in common]
         return common, kept
 
-    def _enclose_choice(self, op: If, scope: _Scope) -> None:
+    def _enclose_choice(self, op: If, scope: Scope) -> None:
         common, kept = self._results(op)
         self.flush(scope)
         blocks: list[Block] = []
@@ -452,7 +424,7 @@ class _Level:
         found = If(self.known(op.condition, scope), then, otherwise).results
         scope.known.update(zip((op.results[place] for place in common), found, strict=True))
 
-    def _part(self, op: If, scope: _Scope) -> None:
+    def _part(self, op: If, scope: Scope) -> None:
         """A branch that only some of the threads take, and meet there, while others are done."""
         if not self._ends_after(op):
             raise CannotSplit(f"the threads of a {self.scope} meet where some of them do not come", op.source)
@@ -484,7 +456,7 @@ class _Level:
                 return False
         return True
 
-    def _enclose_loop(self, op: For | DoWhile, scope: _Scope) -> None:
+    def _enclose_loop(self, op: For | DoWhile, scope: Scope) -> None:
         fission, common = self.fission, self.common
         end = op.body.block.terminator
         decides = op.trip_count if isinstance(op, For) else end.operands[0]
@@ -528,7 +500,7 @@ class _Level:
     # -- pieces -------------------------------------------------------------------------------------------------------
 
     def flush(
-        self, scope: _Scope, keeps: Sequence[Kept] = (), directly: Iterable[Op] = (), came: Allocate | None = None
+        self, scope: Scope, keeps: Sequence[Kept] = (), directly: Iterable[Op] = (), came: Allocate | None = None
     ) -> None:
         """Write the ops so far as a piece, and what of them is used later; `directly` are ops for which `keeps` are."""
         ops, scope.pending = scope.pending, []
@@ -544,14 +516,14 @@ class _Level:
             fission.ids[place].append(argument)
         source = next((op.source for op in ops if op.source is not None), fission.launch.source)
         with Builder(piece, source=source):
-            _Piece(self, scope, piece).write(ops, keeps, came)
+            Piece(fission, self.group, scope, piece).write(ops, keeps, came)
             Yield(())
         extents = tuple(Constant.of(size, "i32") for size in fission.block)
         kind = "block" if self.scope == "block" else "lane"
         Parallel(extents, LAUNCH_DIMENSIONS[3:], Region(piece), kind=kind).source = source
 
     def _write_warps(
-        self, ops: Sequence[Op], scope: _Scope, keeps: Sequence[Kept], directly: Iterable[Op], came: Allocate | None
+        self, ops: Sequence[Op], scope: Scope, keeps: Sequence[Kept], directly: Iterable[Op], came: Allocate | None
     ) -> None:
         """A piece in which the threads of each warp meet."""
         fission = self.fission
@@ -559,9 +531,9 @@ class _Level:
         fission.warps.append(warps.arguments[0])
         with Builder(warps, source=ops[0].source):
             start = Multiply(warps.arguments[0], Constant.of(WARP, "i32"))
-            level = _Level(fission, "warp", fission.common_to_warp, fission.ids_of(start), start)
+            level = Level(fission, "warp", fission.common_to_warp, fission.ids_of(start), start)
             keeps = [*keeps, *self._escaping(ops, directly)]
-            inner = _Scope(dict(scope.known), scope.guards, scope.is_repeated)  # its first threads are others
+            inner = Scope(dict(scope.known), scope.guards, scope.is_repeated)  # its first threads are others
             level.write(ops, inner, keeps, directly, came)
             Yield(())
         count = Constant.of(-(-fission.threads // WARP), "i32")
@@ -573,7 +545,7 @@ class _Level:
         found: dict[Value, None] = {}
         for op in ops:
             for result in op.results:
-                if any(not _is_within(user, op, inside) for user in result.uses if user not in direct):
+                if any(not is_within(user, op, inside) for user in result.uses if user not in direct):
                     found.update(dict.fromkeys(self._leaves(result)))
         return [(self.fission.keep(leaf), leaf) for leaf in found if leaf not in self.fission.kept]
 
@@ -604,136 +576,3 @@ class _Level:
             if effort > MOST_RECOMPUTED:
                 break
         return effort
-
-
-class _Piece:
-    """Writes the ops that a thread runs between two meetings."""
-
-    def __init__(self, level: _Level, scope: _Scope, block: Block) -> None:
-        self.level = level
-        self.fission = level.fission
-        self.scope = scope
-        self.number = self.fission.number(block.arguments)
-        self.here: dict[Value, Value] = dict(zip(self.fission.body.arguments[3:], block.arguments, strict=True))
-
-    def write(self, ops: Sequence[Op], keeps: Sequence[Kept], came: Allocate | None) -> None:
-        if not self.scope.guards:
-            self._write(ops, keeps)
-            return
-        runs: Value | None = None
-        for condition, is_then in self.scope.guards:
-            here = self.at_hand(condition)
-            holds = here if is_then else Not(here)
-            runs = holds if runs is None else And(runs, holds)
-        assert runs is not None
-        if came is not None:
-            store_kept(came, runs, self.number)
-        then, otherwise = Block(), Block()
-        with Builder(then):
-            self._write(ops, keeps)
-            Yield(())
-        with Builder(otherwise):
-            Yield(())
-        If(runs, Region(then), Region(otherwise))
-
-    def _write(self, ops: Sequence[Op], keeps: Sequence[Kept]) -> None:
-        inside = set(ops)
-        wanted = [each for op in ops for each in _free_values(op)]
-        for value in (*wanted, *(value for _, value in keeps)):
-            if _origin(value) not in inside:
-                self.at_hand(value, ops)
-        for op in ops:
-            if isinstance(op, Collective):
-                self._exchange(op)
-            else:
-                op.clone(self.here)
-        for array, value in keeps:
-            store_kept(array, self.at_hand(value), self.number)
-
-    def _exchange(self, op: Collective) -> None:
-        """What the thread receives of what all have given at the end of the piece before."""
-        fission = self.fission
-        given = exchanged_input(op)
-        operands = [None if place == given else self.at_hand(each) for place, each in enumerate(op.inputs)]
-        first = Multiply(Divide(self.number, Constant.of(WARP, "i32")), Constant.of(WARP, "i32"))
-        mask = mask_of(op)
-        mask = None if mask is None or fission.names_all(op) else self.at_hand(mask)
-        found = write_exchange_of(op, self.level.group(op, first, mask), self.number, operands)
-        self.here.update(zip(op.results, found, strict=True))
-
-    def at_hand(self, value: Value, ops: Sequence[Op] = ()) -> Value:
-        """What stands for the value in this piece: known to all, kept, or computed anew."""
-        fission, here = self.fission, self.here
-        if value not in fission.inside:
-            return value
-        found = here.get(value)
-        if found is not None:
-            return found
-        if value in self.scope.known:
-            found = self.scope.known[value]
-        elif value in fission.kept:
-            found = load_kept(fission.kept[value], value.dtype, self.number)
-        elif isinstance(value, Allocate):
-            found = self._local_array(value, ops)
-        elif isinstance(value, Op) and value.is_pure and not value.regions:
-            for operand in value.operands:
-                self.at_hand(operand, ops)
-            mapping = {operand: self.at_hand(operand, ops) for operand in value.operands}
-            found = value.clone(mapping)
-        else:
-            raise CannotSplit("a value is needed across a barrier that can't be kept", fission.launch.source)
-        here[value] = found
-        return found
-
-    def _local_array(self, op: Allocate, ops: Sequence[Op]) -> Value:
-        """A local array: the thread's own while nobody else uses it, else its part of one for the block."""
-        inside = set(ops)
-        is_used_here = not self.scope.is_repeated and all(_has_within(user, inside) for user in _users(op))
-        return op.clone({}) if is_used_here else self.fission.own_array(op)
-
-
-# -- where values are used --------------------------------------------------------------------------------------------
-
-
-def _origin(value: Value) -> Op | None:
-    """The op that gives the value."""
-    return value.owner if isinstance(value, Result) else value if isinstance(value, Op) else None
-
-
-def _is_within(user: Op, like: Op, inside: set[Op]) -> bool:
-    """Whether a user of an op's result is among the ops inside, which stand in the same block, or in one of them."""
-    here: Op | None = user
-    while here is not None and here.block is not like.block:
-        here = here.parent_op
-    return here in inside
-
-
-def _has_within(op: Op, inside: set[Op]) -> bool:
-    here: Op | None = op
-    while here is not None:
-        if here in inside:
-            return True
-        here = here.parent_op
-    return False
-
-
-def _users(buffer: Value) -> Iterable[Op]:
-    """What goes into a memory, by whatever pointer."""
-    for user in buffer.uses:
-        if isinstance(user, ViewBuffer):
-            yield from _users(user)
-        else:
-            yield user
-
-
-def _free_values(op: Op) -> list[Value]:
-    """What an op and all within use of what stands outside of it."""
-    made: set[Value] = set()
-    found: list[Value] = []
-    for each in (op, *(inner for region in op.regions for inner in region.walk())):
-        for region in each.regions:
-            made.update(region.block.arguments)
-        given = exchanged_input(each) if isinstance(each, Collective) else None
-        found += [operand for place, operand in enumerate(each.operands) if operand not in made and place != given]
-        made.update(each.results)
-    return found
