@@ -116,6 +116,7 @@ def test_small_launches_without_memory_run_as_native_code() -> None:
 def test_small_launches_without_memory_that_have_no_native_form_are_emulated() -> None:
     x, y = np.arange(4096, dtype=np.float32), np.ones(8, np.float32)
     meeting = "__shared__ float s[32]; s[31 - threadIdx.x] = x[i]; __syncthreads(); "
+    meeting += "for (int k = 0; k < (int)x[threadIdx.x] / 64; k++) __syncthreads(); "
     kernel = compile_body(INT + meeting + "atomicAdd(&y[(int)s[threadIdx.x] & 7], 1.0f);")
     with pytest.warns(wl.WindlassWarning, match=r"emulator.*takes \d+ MiB"):
         kernel[128, 32](x, y, 8)

@@ -1,4 +1,4 @@
-"""What scans and trees over blocks become: one running fold, or one reduction."""
+"""What scans and trees over blocks become: one running fold (of many rows: in parts, by a loop), or one reduction."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .program import PROGRAMS
 SOURCE = Path(block_folds.__file__).with_suffix(".cu")
 
 ONE_FOLD = {
-    "ping_pong_scan": "reduce_window",
-    "scan_of_scans_of_warps": "reduce_window",
-    "scans_of_columns": "reduce_window",
-    "scan_of_runs": "reduce_window",
+    "ping_pong_scan": "while",
+    "scan_of_scans_of_warps": "while",
+    "scans_of_columns": "while",
+    "scan_of_runs": "while",
     "trees_of_extremes": "reduce",
     "trees_of_products": "reduce",
 }
@@ -46,7 +46,7 @@ def ops_of(module: wl.cuda.Module, name: str) -> dict[str, int]:
 def test_steps_of_a_block_become_one_fold(module: wl.cuda.Module, name: str, op: str) -> None:
     ops = ops_of(module, name)
     assert 1 <= ops[op] <= 3
-    assert sum(ops.values()) <= 15
+    assert sum(ops.values()) <= 20
 
 
 @pytest.mark.parametrize(("name", "most"), list(IN_STEPS.items()))

@@ -20,6 +20,7 @@ from windlass.launching.tiering import Mode
 
 if TYPE_CHECKING:
     from windlass.hosting import host_function
+    from windlass.hosting.host_function import HostFunction
 else:
     host_function = deferred("windlass.hosting.host_function")
 
@@ -78,7 +79,7 @@ class Program:
         self._reset_variables()
         return ProgramRun(self, observe).run(arguments)
 
-    def __getitem__(self, name: str) -> host_function.HostFunction:
+    def __getitem__(self, name: str) -> HostFunction:
         """A host function by its name in the source, to be called with arrays for its pointers.
 
         The program stays loaded: what one function keeps in global variables (handles, plans) others find there.

@@ -74,8 +74,9 @@ def compile_launch(
     if kernel.texture_uses or kernel.has_textures_known:
         raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
     known = known_integers(launch)
-    facts = facts or _facts_of(launch)
     uncounted: frozenset[str] = frozenset()
+    _structured(kernel, uncounted)
+    facts = facts or _facts_of(launch)
     while True:
         special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
         if schedule is not None:
