@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 _KINDS = {"float": "f", "double": "d"}
+_FLOATS = {"i32": "float", "i64": "double"}
 _BINARY = re.compile(
     r"^(\s*%\S+ = )(fadd|fsub|fmul|fdiv|frem) (?:[a-z]+ )*(float|double) ([^,\s]+), ([^,\s]+)", re.MULTILINE
 )
@@ -23,19 +24,32 @@ _COMPARISON = re.compile(
     r"([a-z]+) (float|double) ([^,\s]+), ([^,\s]+)",
     re.MULTILINE,
 )
-_TO_INTEGER = re.compile(r"^(\s*%\S+ = )(fptosi|fptoui) (float|double) (\S+) to (i\d+)", re.MULTILINE)
+_TO_INTEGER = re.compile(r"^(\s*%\S+ = )(fptosi|fptoui|bitcast) (float|double) (\S+) to (i\d+)", re.MULTILINE)
+_CLASS = re.compile(
+    r"^(\s*%\S+ = )(?:tail )?call [^@\n]*@llvm\.is\.fpclass\.f(?:32|64)"
+    r"\((float|double) (?:noundef )?([^,\s]+), i32 (?:noundef )?(\d+)\)",
+    re.MULTILINE,
+)
+_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+_LOADED_INTEGER = re.compile(r"^(\s*)(%\S+) = load (i32|i64), [^\n]*", re.MULTILINE)
+_USES_OF_INTEGERS = re.compile(
+    r"^[^\n]*? (?:icmp|add|sub|mul|[us]div|[us]rem|and|or|xor|shl|[al]shr|trunc|[sz]ext|[us]itofp|switch) [^\n]*",
+    re.MULTILINE,
+)
 _CALL = re.compile(
     r"^(\s*%\S+ = )(?:tail |notail )?call [^@\n]*?\b(float|double) @([\w.]+)\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)",
     re.MULTILINE,
 )
 _VECTOR = re.compile(
-    r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|frem) (?:[a-z]+ )*<(\d+) x (float|double)> ([^,\n]+), ([^,\n]+)[^\n]*",
+    r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|frem|fcmp (?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*[a-z]+)"
+    r" (?:[a-z]+ )*<(\d+) x (float|double)> ([^,\n]+), ([^,\n]+)[^\n]*",
     re.MULTILINE,
 )
 MATHEMATICS = frozenset(
     """
     sqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow fabs fmin
-    fmax hypot cbrt atan2 erf erfc fma fmuladd minnum maxnum copysign floor ceil
+    fmax hypot cbrt atan2 erf erfc fma fmuladd minnum maxnum copysign floor ceil trunc round rint nearbyint
+    roundeven fmod
     """.split()  # noqa: SIM905
 )
 """Functions of C and intrinsics of LLVM, without the letters for their types, that are observed."""
@@ -92,6 +106,11 @@ def with_observed_floats(unit: str) -> str:
         name = observed(f"{operation} {result}", None, [kind], result)
         return f"{head}call {result} @{_quoted(name)}({kind} {operand})"
 
+    def class_(match: re.Match[str]) -> str:
+        head, kind, operand, classes = match.groups()
+        name = observed(f"fpclass {classes}", None, [kind], "i1")
+        return f"{head}call i1 @{_quoted(name)}({kind} {operand})"
+
     def call(match: re.Match[str]) -> str:
         head, result, symbol, arguments = match.groups()
         plain = plain_name(symbol)
@@ -104,6 +123,26 @@ def with_observed_floats(unit: str) -> str:
         name = observed(plain, symbol, types, result)
         return f"{head}call {result} @{name}({', '.join(' '.join(each) for each in parts)})"
 
+    def loaded(match: re.Match[str]) -> str:
+        # A name that is loaded as an integer may be moved; where more is done to it, its bits are asked for.
+        text = match[0]
+        used = {
+            word for line in _USES_OF_INTEGERS.findall(text) for word in re.findall(r"%[\w.]+", line.partition("=")[2])
+        }
+
+        def asked(load: re.Match[str]) -> str:
+            indent, value, kind = load.groups()
+            if value not in used:
+                return load[0]
+            name = observed(f"loaded {kind}", None, [_FLOATS[kind]], kind)
+            given = f"%as.{value.lstrip('%')}"
+            lines = [f"{indent}{given} = bitcast {kind} {value} to {_FLOATS[kind]}"]
+            lines.append(f"{indent}%asked.{value.lstrip('%')} = call {kind} @{_quoted(name)}({_FLOATS[kind]} {given})")
+            return "\n".join([load[0], *lines])
+
+        return _LOADED_INTEGER.sub(asked, text)
+
+    unit = _FUNCTION.sub(loaded, unit)
     unit = _VECTOR.sub(_element_by_element, unit)
     for pattern, replace in (
         (_BINARY, binary),
@@ -111,6 +150,7 @@ def with_observed_floats(unit: str) -> str:
         (_CONVERSION, conversion),
         (_COMPARISON, comparison),
         (_TO_INTEGER, to_integer),
+        (_CLASS, class_),
         (_CALL, call),
     ):
         unit = pattern.sub(replace, unit)
@@ -122,6 +162,7 @@ def with_observed_floats(unit: str) -> str:
 def _element_by_element(match: re.Match[str]) -> str:
     """An operation on several floats at once as operations on each."""
     indent, target, operation, count, kind, first, second = match.groups()
+    result = "i1" if operation.startswith("fcmp") else kind
     base, lines, before = target.lstrip("%"), list[str](), "poison"
     for place in range(int(count)):
         name = f"%each.{base}.{place}"
@@ -129,7 +170,7 @@ def _element_by_element(match: re.Match[str]) -> str:
             lines.append(f"{indent}{name}.{label} = extractelement <{count} x {kind}> {operand}, i32 {place}")
         lines.append(f"{indent}{name}.r = {operation} {kind} {name}.a, {name}.b")
         after = target if place == int(count) - 1 else f"{name}.v"
-        lines.append(f"{indent}{after} = insertelement <{count} x {kind}> {before}, {kind} {name}.r, i32 {place}")
+        lines.append(f"{indent}{after} = insertelement <{count} x {result}> {before}, {result} {name}.r, i32 {place}")
         before = after
     return "\n".join(lines)
 
@@ -144,8 +185,11 @@ def _function(name: str, operation: str, symbol: str | None, types: list[str], r
     operands = ", ".join(f"%a{place}" for place in range(len(types)))
     if symbol is not None:
         plain = f"call {result} @{symbol}({parameters})"
-    elif operation.startswith(("fpto", "fpext", "fptrunc")):
-        plain = f"{operation.split(maxsplit=1)[0]} {types[0]} %a0 to {result}"
+    elif operation.startswith("fpclass"):
+        width, classes = {"float": 32, "double": 64}[types[0]], operation.split()[1]
+        plain = f"call i1 @llvm.is.fpclass.f{width}({types[0]} %a0, i32 {classes})"
+    elif operation.startswith(("fpto", "fpext", "fptrunc", "bitcast", "loaded")):
+        plain = f"{operation.split(maxsplit=1)[0].replace('loaded', 'bitcast')} {types[0]} %a0 to {result}"
     else:
         plain = f"{operation} {types[0]} {operands}"
     kinds = "".join(_KINDS[each] for each in types) + _KINDS.get(result, "i")

@@ -45,7 +45,9 @@ WINDLASS_API int windlass_observe(const char *operation, const char *kinds, uint
     if (!is_tracing) return 0;
     bool is_named = false;
     for (int i = 0; kinds[i + 1]; i++)
-        is_named = is_named || (kinds[i] == 'f' ? (uint32_t)words[i] >> 20 == 0x7FE : words[i] >> 32 == 0x7FF957A6);
+        // What is a name, or was one (hosting/host_numbers.py).
+        is_named = is_named || (kinds[i] == 'f' ? ((uint32_t)words[i] & 0x7FB00000) == 0x7FA00000
+                                                : (words[i] >> 48 & 0x7FF6) == 0x7FF4);
     if (!is_named) return 0;
     if (services.observe(operation, kinds, words)) leave_program(0);
     return 1;
