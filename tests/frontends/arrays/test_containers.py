@@ -125,6 +125,85 @@ def refusals_are_not_handled(x, q):
         return 2.0
 
 
+class Log:
+    """Whose special methods and properties change it."""
+
+    entries = [0.0]  # noqa: RUF012
+
+    def __init__(self):
+        self.items = [1.0]
+        self.count = 0
+
+    def __add__(self, other):
+        self.items.append(other)
+        return self
+
+    def __getitem__(self, index):
+        self.count += 1
+        return index
+
+    def __enter__(self):
+        self.entries.append(1.0)
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    @property
+    def grown(self):
+        self.items.append(2.0)
+        return 1.0
+
+
+def by_an_operator(x, q):
+    log = Log()
+    if q[0] > 1:
+        log + 1.0  # pyright: ignore[reportUnusedExpression]
+    return len(log.items)
+
+
+def by_a_property(x, q):
+    log = Log()
+    if q[0] > 1:
+        log.grown  # pyright: ignore[reportUnusedExpression]
+    return len(log.items)
+
+
+def by_a_special_method(x, q):
+    log = Log()
+    if q[0] > 1:
+        log[3]  # pyright: ignore[reportUnusedExpression]
+    return log.count
+
+
+def by_a_with_statement(x, q):
+    log = Log()
+    if q[0] > 1:
+        with log:
+            pass
+    return len(log.entries)
+
+
+def by_a_generator(x, q):
+    items = [1.0]
+
+    def numbers():
+        items.append(2.0)
+        yield 1
+
+    while q[0] > 1:
+        sum(numbers())
+        q = q - 1
+    return len(items)
+
+
+def by_a_method_that_is_handed_on(x, q):
+    items = [1.0]
+    if q[0] > 1:
+        list(map(items.append, [1, 2]))
+    return len(items)
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -141,6 +220,12 @@ def refusals_are_not_handled(x, q):
         a_name_around_is_bound_in_a_loop,
         raised_on_one_side,
         refusals_are_not_handled,
+        by_an_operator,
+        by_a_property,
+        by_a_special_method,
+        by_a_with_statement,
+        by_a_generator,
+        by_a_method_that_is_handed_on,
     ],
 )
 def test_what_only_python_could_undo_is_refused(function):

@@ -18,6 +18,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Scalar
 from windlass.frontends.arrays.joins import Join, Sharing, join_of
+from windlass.frontends.arrays.kept_objects import keeping_objects
 from windlass.frontends.arrays.sharing import add_doubts, doubts_now, put_back
 from windlass.frontends.arrays.states import (
     UNDEFINED,
@@ -50,7 +51,7 @@ def run_if(test: Any, then: Body, otherwise: Body, getters: Sequence[Callable[[]
     if not is_traced(test):
         return then(*state) if test else otherwise(*state)
     try:
-        with keeping_memories():
+        with keeping_memories(), keeping_objects((then, otherwise), state):
             return branch(plain(test), then, otherwise, state, names_of(getters))
     except NotCapturable as error:
         note_needed(plain(test))

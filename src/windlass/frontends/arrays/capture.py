@@ -43,7 +43,6 @@ from windlass.frontends.arrays.statements import (
     targets_of,
     undefine,
 )
-from windlass.frontends.arrays.states import NotCapturable
 from windlass.frontends.arrays.tracing import current_tracing, is_users_own
 
 TAKING_FUNCTIONS: tuple[Any, ...] = (
@@ -109,13 +108,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return call(partial.func, *partial.args, *arguments, **{**partial.keywords, **named})
     if isinstance(function, FunctionType) and is_users_own(function.__code__):
         containers.expect_own_names(tracing, function.__code__)
-        if not _is_plain(function):
-            return function(*arguments, **named)
-        made = captured(function)
-        if made is function and tracing.is_within_branch():
-            # What it does to objects would not be seen.
-            raise NotCapturable(f"'{function.__name__}' is called within it, whose source text can't be read")
-        return made(*arguments, **named)
+        return (captured(function) if _is_plain(function) else function)(*arguments, **named)
     called = _own_call(function)
     if called is not None:
         return call(called, function, *arguments, **named)

@@ -108,7 +108,7 @@ def call_watched(
     before = [copy.copy(each) for each in held]
     found = run()
     for each, one in zip(held, before, strict=True):
-        if not _are_alike(each, one):
+        if not are_alike(each, one):
             put_back: Any = each
             put_back.clear()
             (put_back.update if isinstance(each, dict | set) else put_back.extend)(one)
@@ -151,7 +151,7 @@ def _may_be_changed(tracing: Tracing, owner: Any) -> bool:
     return not tracing.is_within_branch() or tracing.made.get(id(owner), (None, None))[1] == tracing.level
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def are_alike(one: Any, other: Any) -> bool:
     """Whether two containers hold the same objects, in the same order."""
     if len(one) != len(other):
         return False

@@ -19,6 +19,7 @@ from windlass.diagnostics import WindlassError
 from windlass.frontends.arrays.array import Scalar
 from windlass.frontends.arrays.branches import branch
 from windlass.frontends.arrays.carrying import Carried, plan_of, settled
+from windlass.frontends.arrays.kept_objects import keeping_objects
 from windlass.frontends.arrays.rounds import Rounds, rounds_of
 from windlass.frontends.arrays.states import (
     CAPTURE_ERRORS,
@@ -73,14 +74,14 @@ def run_for(things: Any, body: Body, getters: Sequence[Callable[[], Any]], stops
         if not _is_tracing() or (count <= MOST_UNROLLED and not (count and _leaves_by_data(loop, rounds, state))):
             return _run_plainly(enumerate(rounds), loop, state)
         try:
-            with keeping_memories():
+            with keeping_memories(), keeping_objects((body,), state):
                 return _for_loop(loop, state, rounds, count)
         except CAPTURE_ERRORS as error:
             if count > MOST_UNROLLED_BY_NEED or (isinstance(error, WindlassError) and not is_capture_fault(error)):
                 raise explained(error) from error
             return _run_plainly(enumerate(rounds), loop, state)
     try:
-        with keeping_memories():
+        with keeping_memories(), keeping_objects((body,), state):
             return _for_loop(loop, state, rounds, plain(count))
     except NotCapturable as error:
         note_needed(plain(count))
@@ -111,7 +112,7 @@ def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]], stop
         )
         if is_captured and _is_tracing() and not changed_memories(before):
             try:
-                with keeping_memories():
+                with keeping_memories(), keeping_objects((test, body), state):
                     return _while_loop(test, loop, state, True)
             except CAPTURE_ERRORS as error:
                 if isinstance(error, WindlassError) and not is_capture_fault(error):
@@ -119,7 +120,7 @@ def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]], stop
         state = body(*after)
         rounds += 1
     try:
-        with keeping_memories():
+        with keeping_memories(), keeping_objects((test, body), state):
             # What the test did is done. Where it did nothing it is asked again, as the operation's own condition.
             if not changed_memories(before) and are_same(state, after):
                 try:

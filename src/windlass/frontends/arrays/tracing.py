@@ -233,17 +233,25 @@ LIBRARIES = (_folder(np.__file__), _folder(jax.__file__), _folder(jaxlib.__file_
 
 def is_users(code: CodeType) -> bool:
     """Whether the code is the user's: not ours, nor of NumPy, JAX or Python's own library."""
-    name = code.co_filename
+    return _is_of_no_library(code.co_filename)
+
+
+def is_users_own(code: CodeType) -> bool:
+    """Whether the code is the user's, and of no package that is installed."""
+    return is_of_users_file(code.co_filename)
+
+
+def is_of_users_file(name: str) -> bool:
+    """Whether a file is the user's, and of no package that is installed."""
+    return _is_of_no_library(name) and f"{os.sep}site-packages{os.sep}" not in name
+
+
+def _is_of_no_library(name: str) -> bool:
     if name.startswith("<"):
         return name.startswith(("<stdin", "<ipython", "<string", "<doctest", "<captured"))
     if name.startswith(LIBRARIES) or name.endswith((".pyx", ".pxd")):
         return False
     return not name.startswith(STANDARD) or f"{os.sep}site-packages{os.sep}" in name
-
-
-def is_users_own(code: CodeType) -> bool:
-    """Whether the code is the user's, and of no package that is installed."""
-    return is_users(code) and f"{os.sep}site-packages{os.sep}" not in code.co_filename
 
 
 def position_in(code: CodeType, instruction: int, line: int) -> tuple[Position, int]:
