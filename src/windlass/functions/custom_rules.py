@@ -18,9 +18,10 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import wrapped
+from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.running import as_value, is_array, run_on_values
 from windlass.frontends.arrays.tracing import current_tracing
-from windlass.functions.pure_call import TakesValues, compilable, name_of, position_of, pure_call
+from windlass.functions.pure_call import TakesValues, compilable, name_of, pure_call
 
 Arguments: TypeAlias = Callable[[Sequence[Any]], tuple[Any, ...]]
 """The arguments of a call, from the JAX values among them."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.running import is_array
-from windlass.functions.pure_call import Key, PureCall, position_of
+from windlass.functions.pure_call import Key, PureCall
 from windlass.launching.loaded_kernel import LoadedKernel
 
 

@@ -25,6 +25,7 @@ from windlass.autodiff.requests import plan_for
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
+from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.running import is_array
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.functions.derivative_checks import (
@@ -43,7 +44,7 @@ from windlass.functions.derivative_checks import (
     require_floats,
     without_aux,
 )
-from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, position_of, pure_call
+from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, pure_call
 from windlass.functions.sparse_jacobians import (
     Colouring,
     compressed_jacobian,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from windlass.autodiff.planning import Binomial, Periodic, Plan, preferring
 from windlass.autodiff.requests import plan_for
-from windlass.diagnostics import Diagnostic, LaunchError, Position
+from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.capture import captured
@@ -272,7 +272,7 @@ class CompiledCall:
             Diagnostic(
                 "WL0406",
                 f"{self._owner.name} writes its argument '{name}', which is {kind}: it can't be changed in place",
-                _position_of(self._owner.function),
+                position_of(self._owner.function),
                 help=f"let {self._owner.name} return it: `return {name}`; or call it on NumPy arrays: "
                 f"wl.grad, wl.vjp and wl.jvp take what it writes last for its result",
             )
@@ -552,15 +552,10 @@ def _expect_function(function: Any) -> None:
         Diagnostic(
             "WL0915",
             f"{getattr(function, '__name__', repr(function))} is {kind}: wl.jit can't compile it",
-            _position_of(function),
+            position_of(function),
             help="compile the functions that it calls for its computations",
         )
     )
-
-
-def _position_of(function: Any) -> Position | None:
-    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-    return None if code is None else position_of(code)
 
 
 __all__ = ["JitFunction", "jit"]

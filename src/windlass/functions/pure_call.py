@@ -22,6 +22,7 @@ import numpy as np
 
 from windlass.diagnostics import Position
 from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.functions.jit import JitFunction, Static
 from windlass.functions.leaves import is_no_element
@@ -111,12 +112,6 @@ def pure_call(function: Any, positional: Sequence[Any], named: Mapping[str, Any]
 
 
 _WIDE = frozenset({"float64", "complex128", "int64", "uint64"})
-
-
-def position_of(function: Any) -> Position | None:
-    """Where a function is written."""
-    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
-    return None if code is None else Position(code.co_filename, code.co_firstlineno)
 
 
 def name_of(function: Any) -> str:

@@ -116,14 +116,20 @@ def _structured(kernel: LoadedKernel, uncounted: frozenset[str]) -> Function:
         raise native_code.NotNative(reason, first.position) from None
 
 
-def _specification_of(launch: Request) -> LaunchSpecification:
-    """The launch as schedules ask for it: its size, and which pointers go into one memory."""
-    parameters, shape = launch.kernel.signature.parameters, launch.shape
-    arrays = {
+def _arrays_of(launch: Request) -> dict[int, Array]:
+    """The arrays of a launch, by position."""
+    parameters = launch.kernel.signature.parameters
+    return {
         position: cast("Array", argument)
         for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
         if parameter.kind == "pointer" and argument is not None
     }
+
+
+def _specification_of(launch: Request) -> LaunchSpecification:
+    """The launch as schedules ask for it: its size, and which pointers go into one memory."""
+    parameters, shape = launch.kernel.signature.parameters, launch.shape
+    arrays = _arrays_of(launch)
     places = overlaps(list(arrays.values())) or [(number, 0) for number in range(len(arrays))]
     pointers = dict(zip(arrays, itertools.starmap(PointerArgument, places), strict=True))
     unknown = TracedScalar("i32")
@@ -135,12 +141,7 @@ def _facts_of(launch: Request) -> LaunchFacts:
     kernel = launch.kernel
     parameters = kernel.signature.parameters
     variables = kernel.variables()
-    arrays: dict[Any, Array] = {
-        position: cast("Array", argument)
-        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
-        if parameter.kind == "pointer" and argument is not None
-    }
-    arrays.update(variables)
+    arrays: dict[Any, Array] = {**_arrays_of(launch), **variables}
     places = overlaps(list(arrays.values()))
     groups: list[int | None] = [None] * len(arrays) if places is None else [group for group, _ in places]
     alone = {key: group is None or groups.count(group) == 1 for key, group in zip(arrays, groups, strict=True)}

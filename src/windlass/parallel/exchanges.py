@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.loops import Allocate, Collective, For, If, Yield
 from windlass.loops.threads import WARP
@@ -21,6 +22,15 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Not, Or, Select, ShiftLeft, ShiftRightLogical, Subtract, Xor
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.parallel.kept_values import load_kept
+
+
+class CannotSplit(Exception):
+    """Threads meet where this can't be brought outside of them."""
+
+    def __init__(self, reason: str, position: Position | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class Group:
 def exchanged_input(op: Collective) -> int | None:
     """Which of the inputs is given to others; None if none is. Others each lane needs for itself.
 
-    Raises NotImplementedError for exchanges that have no such form.
+    Raises CannotSplit for exchanges that have no such form.
     """
     match op.kind.split("."):
         case ["shfl", "sync", _, _] | ["vote", _, "sync"] | ["match", _, "sync", _]:
@@ -50,7 +60,7 @@ def exchanged_input(op: Collective) -> int | None:
         case ["barrier0" | "barrier", *_, "popc" | "and" | "or"] | ["barrier", "cta", "red", _, *_]:
             return len(op.inputs) - 1
         case _:
-            raise NotImplementedError(f"threads exchange values by {op.kind}")
+            raise CannotSplit(f"threads exchange values by {op.kind}", op.source)
 
 
 def mask_of(op: Collective) -> Value | None:

@@ -46,9 +46,9 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Divide, Multiply, Remainder, Subtract
 from windlass.ops.extremes import Minimum
 from windlass.parallel.common_values import AnywhereReader, CommonValues, memories_behind, written_memories
-from windlass.parallel.exchanges import Group, exchanged_input, is_alike, mask_of, write_exchange
+from windlass.parallel.exchanges import CannotSplit, Group, exchanged_input, is_alike, mask_of, write_exchange
 from windlass.parallel.kept_values import allocate_kept, load_kept
-from windlass.parallel.pieces import CannotSplit, Kept, Piece, Scope, free_values, is_within, origin_of
+from windlass.parallel.pieces import Kept, Piece, Scope, free_values, is_within, origin_of
 
 MOST_RECOMPUTED = 12
 """So many ops are done again rather than their result kept."""
@@ -138,10 +138,7 @@ class Fission:
             if scope == "grid":
                 raise CannotSplit("its blocks wait for one another", op.source)
             if isinstance(op, Collective) and op.kind != "barrier_object.wait":
-                try:
-                    exchanged_input(op)
-                except NotImplementedError as error:
-                    raise CannotSplit(str(error), op.source) from None
+                exchanged_input(op)  # refuses those that have no such form
             found.add(scope)
         if isinstance(op, Load | Store) and op.is_volatile:
             raise CannotSplit("its warps go in step, as volatile memory has them do", op.source)

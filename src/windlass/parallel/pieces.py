@@ -6,27 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.ir.values import Result
 from windlass.loops import Allocate, Collective, If, Parallel, ViewBuffer, Yield
 from windlass.loops.threads import WARP
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Divide, Multiply, Not
-from windlass.parallel.exchanges import Group, exchanged_input, mask_of, write_exchange_of
+from windlass.parallel.exchanges import CannotSplit, Group, exchanged_input, mask_of, write_exchange_of
 from windlass.parallel.kept_values import load_kept, store_kept
 
 Kept = tuple[Allocate, Value]
 """An array of the block, and the value of which each thread is to write its own there."""
-
-
-class CannotSplit(Exception):
-    """Threads meet where this can't be brought outside of them."""
-
-    def __init__(self, reason: str, position: Position | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.position = position
 
 
 @dataclass

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 from dataclasses import replace
 from types import CodeType, TracebackType
+from typing import Any
 
 import jax
 
@@ -221,6 +223,7 @@ def _holds(node: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
     return (node.lineno, node.col_offset) <= start and end <= (node.end_lineno, node.end_col_offset)
 
 
-def position_of(code: CodeType) -> Position:
-    """Where a function begins."""
-    return Position(code.co_filename, code.co_firstlineno)
+def position_of(function: Any) -> Position | None:
+    """Where a function is written; None for what is none of Python's."""
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    return None if code is None else Position(code.co_filename, code.co_firstlineno)
