@@ -214,28 +214,23 @@ def sample_running_fold(*combiners: type[Any], dtype: str) -> Any:
     def sample(draw: Draw) -> Op:
         shape = tuple(4 + draw.integer(0, 2) for _ in range(draw.integer(1, 3)))
         axis = draw.integer(0, len(shape) - 1)
-        size = shape[axis]
+        size = shape[axis] + draw.integer(0, 1)
         window = tuple(size if each == axis else 1 for each in range(len(shape)))
-        ends = draw.choose(((size - 1, 0), (0, size - 1)))
+        far = size - 1 + draw.integer(0, 2)
+        ends = draw.choose(((far, 0), (0, far)))
         padding = tuple(ends if each == axis else (0, 0) for each in range(len(shape)))
         return owner_of(fold_windows(draw.choose(combiners), tensor(dtype, *shape), window, None, padding))
 
     return sample
 
 
-def _running_axis(op: ReduceWindow, x: Value) -> tuple[int, bool] | None:
-    """The axis along which each window takes in all elements up to its own, and whether they come from the end."""
-    if any(base != 1 for base in (*op.base_dilations, *op.window_dilations, *op.window_strides)):
-        return None
-    wide = [axis for axis, size in enumerate(op.window_dimensions) if size > 1]
-    if len(wide) != 1 or op.window_dimensions[wide[0]] != x.shape[wide[0]]:
-        return None
-    (axis,) = wide
-    before = x.shape[axis] - 1
-    if any(pads != (0, 0) for each, pads in enumerate(op.padding) if each != axis):
-        return None
-    ends = tuple(op.padding[axis])
-    return (axis, ends == (0, before)) if ends in ((before, 0), (0, before)) else None
+def _after_empty(op: ReduceWindow, running: Value, axis: int, is_backward: bool, empty: int) -> Value:
+    """The running folds after (or before) so many windows that take in nothing."""
+    if not empty:
+        return running
+    zeros = (0,) * running.tensor.rank
+    edge = tuple(empty if each == axis else 0 for each in range(running.tensor.rank))
+    return Pad(running, op.init_values[0], *((zeros, edge) if is_backward else (edge, zeros)), zeros)
 
 
 def _goes_across_lines(x: Value, axis: int) -> bool:
@@ -245,10 +240,10 @@ def _goes_across_lines(x: Value, axis: int) -> bool:
 
 def _go_along(op: ReduceWindow) -> Value | None:
     x = input_of(op)
-    found = None if x is None else _running_axis(op, x)
+    found = None if x is None else op.running_axis
     if x is None or found is None or is_last_wanted(op):
         return None
-    axis, is_backward = found
+    axis, is_backward, empty_windows = found
     if x.shape[axis] < 4 or _goes_across_lines(x, axis):
         return None
     count, rank = x.shape[axis], x.tensor.rank
@@ -266,7 +261,8 @@ def _go_along(op: ReduceWindow) -> Value | None:
 
     types = [zero.type, start.type, empty.type]
     cond = make_region(types, lambda at, *_: Compare(at, Constant.of(count, "i32"), "LT"))
-    return While(cond, make_region(types, body), (zero, start, empty)).results[2]
+    running = While(cond, make_region(types, body), (zero, start, empty)).results[2]
+    return _after_empty(op, running, axis, is_backward, empty_windows)
 
 
 @rewrite(any_op(ReduceWindow), sample=sample_running_fold(Maximum, Minimum, dtype="f32"), by_cost=True)
@@ -306,8 +302,8 @@ def sample_many_rows(*combiners: type[Any]) -> Any:
     def sample(draw: Draw) -> Op:
         size = draw.choose((8, 10, 12, 16))
         rows = draw.choose(((MOST_LINES + 1,), (2, MOST_LINES)))
-        ends = draw.choose(((size - 1, 0), (0, size - 1)))
-        padding = (*((0, 0) for _ in rows), ends)
+        far = size - 1 + draw.integer(0, 1)
+        padding = (*((0, 0) for _ in rows), draw.choose(((far, 0), (0, far))))
         window = (*(1 for _ in rows), size)
         return owner_of(fold_windows(draw.choose(combiners), tensor("f32", *rows, size), window, None, padding))
 
@@ -316,13 +312,15 @@ def sample_many_rows(*combiners: type[Any]) -> Any:
 
 def _in_parts(op: ReduceWindow) -> Value | None:
     x = input_of(op)
-    found = None if x is None else _running_axis(op, x)
+    found = None if x is None else op.running_axis
     if x is None or found is None or is_last_wanted(op) or not _goes_across_lines(x, found[0]):
         return None
     length = x.shape[-1]
     rows = x if x.tensor.rank == 2 else Reshape(x, (x.tensor.size // length, length))
     made = _fold_rows_in_parts(op, rows, is_backward=found[1])
-    return made if made is None or made.shape == x.shape else Reshape(made, x.shape)
+    if made is None:
+        return None
+    return _after_empty(op, made if made.shape == x.shape else Reshape(made, x.shape), *found)
 
 
 def _fold_rows_in_parts(op: ReduceWindow, rows: Value, is_backward: bool) -> Value | None:

@@ -272,10 +272,24 @@ class ReduceWindow(Folding):
     @property
     def is_running(self) -> bool:
         """Whether each window has all elements along an axis from one end to its own place, as for jnp.cumsum."""
+        return self.running_axis is not None
+
+    @property
+    def running_axis(self) -> tuple[int, bool, int] | None:
+        """The axis along which each window takes in all elements up to its own, whether they come from the end, and how
+        many windows before these take in none: one if a window leaves out its own element. None where windows differ.
+        """
+        if any(base != 1 for base in (*self.base_dilations, *self.window_dilations, *self.window_strides)):
+            return None
         wide = [axis for axis, size in enumerate(self.window_dimensions) if size > 1]
-        if len(wide) != 1 or self.window_dimensions[wide[0]] != self.inputs[0].shape[wide[0]]:
-            return False
-        return sorted(self.padding[wide[0]]) == [0, self.inputs[0].shape[wide[0]] - 1]
+        if len(wide) != 1 or self.window_dimensions[wide[0]] < self.inputs[0].shape[wide[0]]:
+            return None
+        (axis,) = wide
+        if any(pads != (0, 0) for each, pads in enumerate(self.padding) if each != axis):
+            return None
+        low, high = self.padding[axis]
+        empty = max(low, high) - (self.window_dimensions[axis] - 1)
+        return (axis, low == 0, empty) if min(low, high) == 0 and empty >= 0 else None
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
