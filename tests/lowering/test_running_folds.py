@@ -9,7 +9,7 @@ import pytest
 
 import windlass as wl
 
-ROWS, LENGTH = 512, 256
+ROWS, LENGTH = 1024, 256
 
 
 @pytest.mark.parametrize("padding", [(LENGTH - 1, 0), (LENGTH, 0), (0, LENGTH - 1), (0, LENGTH + 2)])
