@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from windlass.command_line import doctor as examining
     from windlass.command_line import errors as pages
     from windlass.command_line import explain as explaining
+    from windlass.command_line import gpu as gpu_code
     from windlass.command_line import guessing
     from windlass.command_line import optimize as optimizing
     from windlass.command_line import run as running
@@ -39,6 +40,7 @@ else:
     choosing = deferred("windlass.stablehlo.optimizing")
     examining = deferred("windlass.command_line.doctor")
     explaining = deferred("windlass.command_line.explain")
+    gpu_code = deferred("windlass.command_line.gpu")
     guessing = deferred("windlass.command_line.guessing")
     keeping = deferred("windlass.command_line.cache")
     listing = deferred("windlass.command_line.catalogue")
@@ -64,6 +66,7 @@ commands = Commands(
 _FILE = option("file", type=Path, help="A StableHLO module, text or bytecode; - for standard input.")
 _INCLUDE = option("--include", "-I", type=Path, action="append", default=[], help="A folder for #include.")
 _DEFINE = option("--define", "-D", action="append", default=[], help="A macro: NAME or NAME=VALUE.")
+_OUTPUT = option("--output", "-o", type=Path, help="Write here and not to standard output.")
 _KERNEL = option("--kernel", "-k", action="append", default=[], help="Only this kernel; may be repeated.")
 _LAUNCH = (
     option("--grid", help="Blocks, such as 64 or 16,16; otherwise what covers the sizes."),
@@ -228,6 +231,30 @@ def explain(
 
 
 @commands.add(
+    "ptx",
+    option("file", type=Path, help="A CUDA C++ or HIP file."),
+    _KERNEL,
+    _INCLUDE,
+    _DEFINE,
+    option("--sm", default="90", help="The oldest GPU architecture that is to run it, such as 80."),
+    option("--line-info", action="store_true", help="Tell which source line each instruction is of."),
+    _OUTPUT,
+)
+def ptx(
+    file: Path,
+    kernel: list[str],
+    include: list[Path],
+    define: list[str],
+    sm: str,
+    line_info: bool,
+    output: Path | None,
+) -> int:
+    """Write the kernels of a CUDA C++ or HIP file as PTX, for NVIDIA's GPUs."""
+    gpu_code.write_ptx(file, include, define, kernel, sm, line_info, output)
+    return OK
+
+
+@commands.add(
     "run",
     option(
         "sources",
@@ -271,7 +298,7 @@ def run_program(
 @commands.add(
     "opt",
     _FILE,
-    option("--output", "-o", type=Path, help="Write here and not to standard output."),
+    _OUTPUT,
     option("--statistics", "-s", action="store_true", help="Print op counts and rules on stderr."),
     option(
         "--explain",
@@ -323,7 +350,7 @@ def _numbers(text: str) -> list[int]:
 @commands.add(
     "differentiate",
     _FILE,
-    option("--output", "-o", type=Path, help="Write here and not to standard output."),
+    _OUTPUT,
     option("--mode", default="reverse", help="reverse or forward."),
     option(
         "--wrt",

@@ -106,6 +106,10 @@ class RawKernel:
         """
         return self.kernel.jax(grid, block, shared_mem)
 
+    def ptx(self, sm: int | str = 90) -> str:
+        """The kernel as PTX, which a CuPy on a machine with a GPU takes: `windlass.cuda.Kernel.ptx` says more."""
+        return self.kernel.ptx(sm)
+
     def compile(self, log_stream: object = None) -> None:
         """Compile now."""
         _ = self.kernel

@@ -17,6 +17,7 @@ from windlass.launching.texture_forms import no_function, with_known_textures
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
+    from windlass import gpu
     from windlass.autodiff import requests
     from windlass.autodiff.planning import Binomial, Periodic, Plan
     from windlass.launching import explaining, jax_function, kernel_rules, record_launch, texture_launch
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
 else:
+    gpu = deferred("windlass.gpu")
     requests = deferred("windlass.autodiff.requests")
     explaining = deferred("windlass.launching.explaining")
     jax_function = deferred("windlass.launching.jax_function")
@@ -138,3 +140,14 @@ class Kernel(LoadedKernel):
         """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
         kernel, given = with_pointers_apart(*with_known_textures(self, arguments))
         return explaining.lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)
+
+    def ptx(self, sm: int | str = 90, *, line_info: bool = False) -> str:
+        """The kernel as PTX for NVIDIA's GPUs from architecture `sm` on, as it is written; no CUDA toolkit is needed.
+
+        The text is what `cuModuleLoadData`, `cupy.RawModule` and `pycuda.driver.module_from_buffer` take. Its entry has
+        the name `kernel.signature.mangled` (the plain name where the source says `extern "C"`), and takes its arguments
+        as nvcc's code does; device variables have their linker's names. `line_info` adds the lines of the source.
+
+        Raises CompilationError (WL1601) for what GPUs' code can't do, such as textures; (WL1602) for an unknown `sm`.
+        """
+        return gpu.compile_ptx(self.module.code_for_gpus, [self.signature], sm, line_info=line_info)

@@ -33,6 +33,11 @@ class LoadedModule:
         self.variables.declare(code.variables, variable_contents(code))
         self.textures.declare(code.variables)
 
+    @property
+    def code_for_gpus(self) -> DeviceCode:
+        """What GPUs' code is made of."""
+        return self.code
+
     def with_code(self, code: DeviceCode) -> LoadedModule:
         """Other code that works on the variables and textures of this module."""
         return LoadedModule(code, self.allow_contraction, self.variables, self.textures)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Never, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 from numpy.typing import NDArray
 
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.cuda import compile_device, find_kernel
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.launching.kernel import Kernel
@@ -16,6 +17,11 @@ from windlass.launching.loaded_module import LoadedModule
 from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
 from windlass.llvm.module import variable_contents
+
+if TYPE_CHECKING:
+    from windlass import gpu
+else:
+    gpu = deferred("windlass.gpu")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -81,6 +87,17 @@ class Module(LoadedModule):
         is_kernel = "code" in self.__dict__ and name in self
         hint = f"; write module['{name}']" if is_kernel else ""
         raise AttributeError(f"a windlass module has no attribute '{name}'{hint}")
+
+    def ptx(self, sm: int | str = 90, *, line_info: bool = False) -> str:
+        """All kernels and variables of the source as one module of PTX: `Kernel.ptx` says more."""
+        return gpu.compile_ptx(self.code_for_gpus, self.code.kernels, sm, line_info=line_info)
+
+    @property
+    def code_for_gpus(self) -> DeviceCode:
+        """The code with a mark on each product and sum that may be one operation, where these are allowed to be."""
+        if not self.allow_contraction:
+            return self.code
+        return compile_device(self._source, **self._options, fast_math=True)
 
     def reset_variables(self) -> None:
         """Give all variables their initial values, in place: compiled launches hold their storage."""

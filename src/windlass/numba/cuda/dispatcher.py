@@ -202,8 +202,18 @@ class Dispatcher:
         return texts if signature is None else self.overloads[signature].module.code.llvm_ir
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly, which there is none of: the LLVM IR instead."""
-        return self.inspect_llvm(signature)
+        """The PTX of each overload."""
+        if signature is not None:
+            return self.overloads[signature].kernel.ptx()
+        return {types: overload.kernel.ptx() for types, overload in self.overloads.items()}
+
+    def ptx(self, *arguments: Any, sm: int | str = 90) -> str:
+        """The kernel for arguments like these as PTX: `windlass.cuda.Kernel.ptx` says more.
+
+        An array is several parameters: its address, then what of its extents and strides isn't known.
+        """
+        types = tuple(_type_of(self.py_func.__name__, place, each) for place, each in enumerate(arguments))
+        return self.overload(types).kernel.ptx(sm)
 
     @property
     def definitions(self) -> Overloads:
@@ -532,18 +542,23 @@ def _make(function: Any, signatures: Sequence[Signature], device: bool, debug: b
     )
 
 
-def compile_ptx(pyfunc: Any, sig: Any = None, **options: Any) -> Any:
-    """`cuda.compile_ptx`: there is no assembly for devices here.
+def compile_ptx(pyfunc: Any, sig: Any, *, device: bool = False, cc: Any = None, **options: Any) -> tuple[str, Any]:
+    """`cuda.compile_ptx`: the kernel of a signature as PTX for compute capability `cc`, and the type of its result.
 
-    Raises CompilationError.
+    Raises CompilationError (WL0110) for functions that are no kernels.
     """
-    raise CompilationError(
-        Diagnostic(
-            "WL0110",
-            f"'{getattr(pyfunc, '__name__', pyfunc)}' can't be compiled to PTX: kernels become tensor programs here",
-            help="kernel.inspect_llvm() gives the LLVM IR of kernels that were launched",
+    if device:
+        raise CompilationError(
+            Diagnostic(
+                "WL0110",
+                f"'{getattr(pyfunc, '__name__', pyfunc)}' can't be compiled to PTX: only kernels are",
+                help="call it from a kernel: it is compiled with that",
+            )
         )
-    )
+    made = _make(pyfunc, (), False, bool(options.get("debug")))
+    lines = bool(options.get("lineinfo"))
+    overload = made.compile(sig)
+    return overload.kernel.ptx(10 * cc[0] + cc[1] if cc else 90, line_info=lines), overload.signature.result
 
 
 def declare_device(name: str, sig: Any) -> Any:
