@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from windlass.launching.emulation import emulate
     from windlass.launching.explaining import explain
     from windlass.launching.native_kernel import native
+    from windlass.launching.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -92,6 +93,7 @@ _PLACES = {
     "notation": "windlass.functions.notation",
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
+    "tune": "windlass.launching.tuning",
     "value_and_grad": "windlass.functions.derivatives",
     "vjp": "windlass.functions.derivatives",
 }
@@ -141,6 +143,7 @@ __all__ = [
     "optimize",
     "rewrite",
     "stablehlo",
+    "tune",
     "value_and_grad",
     "vjp",
 ]

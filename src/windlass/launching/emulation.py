@@ -129,7 +129,7 @@ def run_both(
     other: Callable[[Sequence[Any]], None],
 ) -> tuple[str, tuple[int, Any, Any]] | None:
     """Run a launch on the arguments, and in another way on copies; gives the first array that differs, and where."""
-    copies, copied_variables = _copy_overlapping(kernel, arguments), _copied(kernel)
+    copies, copied_variables = copy_overlapping(kernel, arguments), _copied(kernel)
     run(arguments)
     results = dict(_named_arrays(kernel, arguments))
     after = _copied(kernel)
@@ -179,11 +179,11 @@ def _named_arrays(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[tuple[
     return [
         (parameter.name, cast("Array", argument))
         for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
-        if parameter.kind == "pointer" and argument is not None and not _is_variable(kernel, argument)
+        if parameter.kind == "pointer" and argument is not None and not lies_in_variable(kernel, argument)
     ]
 
 
-def _is_variable(kernel: LoadedKernel, argument: Any) -> bool:
+def lies_in_variable(kernel: LoadedKernel, argument: Any) -> bool:
     """Whether an array lies in a device variable: variables are copied, restored and compared by themselves."""
     return (
         isinstance(argument, np.ndarray)
@@ -192,12 +192,12 @@ def _is_variable(kernel: LoadedKernel, argument: Any) -> bool:
     )
 
 
-def _copy_overlapping(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Any]:
+def copy_overlapping(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Any]:
     """Copies that overlap as the originals do: views into copies of the spans of memory that they cover.
 
     Arrays in device variables are no copies.
     """
-    kept = {index for index, each in enumerate(arguments) if _is_variable(kernel, each)}
+    kept = {index for index, each in enumerate(arguments) if lies_in_variable(kernel, each)}
     arrays = [
         (index, each)
         for index, each in enumerate(arguments)

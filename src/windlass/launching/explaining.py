@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
-from windlass.launching import native_choice, native_form
+from windlass.launching import choosing, native_form
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.form import Request
 from windlass.launching.loaded_kernel import LoadedKernel
@@ -57,10 +57,11 @@ def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int 
     shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
     request = Request(kernel, shape, _checked(kernel, arguments))
     try:
-        report = kernel.report_on(shape, compile_for(kernel, shape, arguments))
+        choice = choosing.choose(request)
     except RaisingError as error:
         return native_form.examine(request, error)
-    report.is_native = native_choice.is_chosen(request)
+    report = kernel.report_on(shape, choice.compiled)
+    choice.tell(report)
     return report
 
 

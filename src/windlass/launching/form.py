@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from windlass.runtime.arguments import check_argument
+
 if TYPE_CHECKING:
     from windlass.diagnostics import RaisingError
     from windlass.launching.loaded_kernel import LoadedKernel
@@ -65,6 +67,18 @@ class Request:
     arguments: Sequence[Any]
     traced: frozenset[int] = frozenset()
     variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(
+        cls, kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any], traced: frozenset[int] = frozenset()
+    ) -> Request:
+        """A launch on NumPy arrays and numbers, one for each parameter, which are checked now.
+
+        Raises LaunchError for those that it can't have.
+        """
+        signature = kernel.signature
+        pairs = zip(signature.parameters, arguments, strict=True)
+        return cls(kernel, shape, [check_argument(signature, *pair) for pair in pairs], traced)
 
 
 class Form(ABC):

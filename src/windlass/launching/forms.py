@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from windlass.diagnostics import RaisingError
+from windlass.launching.choosing import ChosenForm
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import Form
-from windlass.launching.native_choice import FasterNativeForm
 from windlass.launching.native_form import NativeForm
 from windlass.launching.raised_form import RaisedForm
 from windlass.launching.tiering import policy
@@ -19,7 +19,7 @@ from windlass.launching.tiering import policy
 Made = TypeVar("Made")
 
 FORMS: tuple[type[Form], ...] = (
-    FasterNativeForm,
+    ChosenForm,
     RaisedForm,
     NativeForm,
     EmulatedForm,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.form import How, PreparedLaunch, Request
 from windlass.launching.tiering import WatchedForm, policy
-from windlass.runtime.arguments import Checked, check_argument, order_arguments
+from windlass.runtime.arguments import Checked, order_arguments
 from windlass.runtime.binding import known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
@@ -103,6 +104,10 @@ class Launch:
         form.run(arguments)
         return form.name
 
+    def forget(self) -> None:
+        """Choose anew in which form later calls run."""
+        self._forms.clear()
+
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> PreparedLaunch:
@@ -111,12 +116,9 @@ class Launch:
         with kernel.lock:
             self._keys.alignment = kernel.alignment
             self._keys.variables = tuple(kernel.reachable_variables().values())
-            checked = [
-                check_argument(kernel.signature, parameter, argument)
-                for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
-            ]
-            self._consider_tracing(checked)
-            launch = Request(kernel, self.shape, checked, self._traced)
+            launch = Request.of(kernel, self.shape, arguments)
+            self._consider_tracing(launch.arguments)
+            launch = replace(launch, traced=self._traced)
             form = forms.choose(lambda each, reason: each.on_arrays(launch, reason))
             self._forms.keep(self._keys.key(arguments), form)
             return form

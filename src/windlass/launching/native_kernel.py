@@ -12,7 +12,7 @@ from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.native_form import NativeForm, prepare
 from windlass.launching.records import with_pointers_apart
 from windlass.native import NotNative
-from windlass.runtime.arguments import check_argument, order_arguments
+from windlass.runtime.arguments import order_arguments
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
@@ -97,12 +97,8 @@ class _NativeLaunch:
         form.run(given)
 
     def _prepare(self, kernel: LoadedKernel, given: Sequence[Any]) -> NativeForm:
-        checked = [
-            check_argument(kernel.signature, parameter, argument)
-            for parameter, argument in zip(kernel.signature.parameters, given, strict=True)
-        ]
+        request = Request.of(kernel, self._shape, given)
         try:
-            request = Request(kernel, self._shape, checked)
             return prepare(request, is_independent=self._is_independent, schedule=self._schedule)
         except NotNative as reason:
             raise kernel.with_source(reason.as_error(kernel.name)) from None

@@ -76,7 +76,7 @@ def compile_launch(
     known = known_integers(launch)
     uncounted: frozenset[str] = frozenset()
     _structured(kernel, uncounted)
-    facts = facts or _facts_of(launch)
+    facts = facts or facts_of(launch)
     while True:
         special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
         if schedule is not None:
@@ -94,6 +94,15 @@ def compile_launch(
                 told = ""
             reason = f"a defect of Windlass ({type(defect).__name__}: {told})"
             raise native_code.NotNative(reason, special.source) from defect
+
+
+def specialized(launch: Request) -> Function:
+    """The kernel at the loop level with the numbers of a launch in it.
+
+    Raises NotNative where it can't be brought to it.
+    """
+    shape = launch.shape
+    return specialize(_structured(launch.kernel, frozenset()), shape.grid, shape.block, known_integers(launch))
 
 
 def known_integers(launch: Request) -> dict[int, np.integer | np.bool_]:
@@ -137,7 +146,8 @@ def _specification_of(launch: Request) -> LaunchSpecification:
     return LaunchSpecification(shape.grid, shape.block, 0, arguments, ())
 
 
-def _facts_of(launch: Request) -> LaunchFacts:
+def facts_of(launch: Request) -> LaunchFacts:
+    """What a launch on NumPy arrays tells of its memories."""
     kernel = launch.kernel
     parameters = kernel.signature.parameters
     variables = kernel.variables()

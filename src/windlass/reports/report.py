@@ -15,6 +15,7 @@ from windlass.ir import Block, Function, Op
 from windlass.ops import Constant, Return, While
 from windlass.ops.counting import find_counter
 from windlass.raising import AccessNote, LoopNote
+from windlass.reports.candidate import Candidate
 from windlass.reports.words import spell_each, spell_seconds, spell_size, spell_times, table
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.stablehlo.optimizing import Choices
@@ -35,7 +36,9 @@ class Report:
     were raised, before the rules in `rewrites` were applied, in that order. `compile_seconds` is how long each stage of
     Windlass took; XLA compiles when the kernel first runs.
 
-    `is_native` says that the launch runs as native code, whether or not it could be raised.
+    `is_native` says that the launch runs as native code, whether or not it could be raised. Where it has several forms
+    `candidates` has them all, the one that it takes first, with what each costs by estimate and what it took where it
+    was tried, and `choice_reason` says why it takes that one.
 
     Of a kernel that is not raised `error` has the diagnostic, with source line, reason and help; of one whose blocks or
     threads run one after another, since their order decides, `obstacle` has it. `trail` has the lines that led there.
@@ -56,6 +59,8 @@ class Report:
     obstacle: Diagnostic | None = None
     is_native: bool = False
     """Whether the launch runs as native code."""
+    candidates: tuple[Candidate, ...] = ()
+    choice_reason: str = ""
     function: Function | None = field(default=None, repr=False)
     """The optimized tensor program."""
 
@@ -100,6 +105,9 @@ class Report:
                 return f"native: {self._title()}\n  not raised: {self.reason}\n{self.error}"
             return f"{self.form}: {self.reason}\n{self._title()}\n{self.error}"
         lines = [f"{self.form}: {self._title()}", *(f"  {name}: {text}" for name, text in self.facts())]
+        if self.candidates:
+            lines += [f"  forms, of which it takes the first, since {self.choice_reason}:"]
+            lines += [f"    {each}" for each in self.candidates]
         for title, items in (("accesses", self.accesses), ("loops", self.loops), ("notes", self.notes)):
             if items:
                 lines.append(f"  {title}:")
@@ -167,6 +175,7 @@ class Report:
         return "".join(
             (
                 f"<p>{title}: {self.form}</p>",
+                table((f"form, the first since {self.choice_reason}",), [[str(each)] for each in self.candidates]),
                 table((), [list(fact) for fact in self.facts()] + [["note", note] for note in self.notes]),
                 steps,
                 table(("access", "", "array", "became"), accesses),

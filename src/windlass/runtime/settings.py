@@ -17,6 +17,12 @@ def native_code_is_allowed() -> bool:
     return not read_choice("WINDLASS_NATIVE", {"0": True, "false": True, "no": True, "off": True, "1": False})
 
 
+def trials_are_allowed() -> bool:
+    """Whether launches whose calls take long are tried in their other forms; with `WINDLASS_TRIALS=0` they take the
+    form that is estimated to be fastest, in each process and on each machine alike."""
+    return not read_choice("WINDLASS_TRIALS", {"0": True, "false": True, "no": True, "off": True, "1": False})
+
+
 def vector_functions_are_allowed() -> bool:
     """Whether native code may use glibc's vector functions, which differ from its other ones in the last bits;
     `WINDLASS_VECTOR_FUNCTIONS=0` forbids it."""

@@ -57,7 +57,7 @@ def cpu_device() -> Device:
 
 def calibrated_cpu(anew: bool = False) -> Device:
     """This machine's CPU; measured, which takes about a second, if it hasn't been yet or is to be `anew`."""
-    path = cache_directory() / f"cpu-{_machine_key()}.json"
+    path = cache_directory() / f"cpu-{machine_key()}.json"
     if not anew:
         known = _found.get(path) or _read(path)
         if known is not None:
@@ -92,7 +92,7 @@ def constants_of(device: Device) -> dict[str, float]:
     return {name: rates[name] if name in rates else getattr(device, name) for name in MEASURED}
 
 
-def _machine_key() -> str:
+def machine_key() -> str:
     """Another one for another processor, number of processors to run on, and jaxlib."""
     model = platform.processor() or platform.machine()
     with suppress(OSError):
