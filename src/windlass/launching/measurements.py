@@ -94,6 +94,4 @@ def _parse(content: bytes) -> Measurement | None:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    from windlass import __version__
-
-    return (__version__, version("jaxlib"), version("llvmlite"), machine_key())
+    return (version("windlass"), version("jaxlib"), version("llvmlite"), machine_key())
