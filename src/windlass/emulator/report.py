@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from windlass.diagnostics import Diagnostic, EmulationError, Position
 from windlass.emulator.arguments import BoundArguments
@@ -12,6 +11,7 @@ from windlass.emulator.module import ARGUMENT, CompiledModule, MemoryPiece
 from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
 from windlass.llvm.names import collective_name
+from windlass.loops.variable_names import readable
 
 (
     FINISHED,
@@ -115,12 +115,8 @@ class FaultReport:
 
     @staticmethod
     def _variable(memory: MemoryPiece) -> str:
-        """A variable's name as the source has it: `_ZZ6kernelPfE4tile` is the tile in kernel."""
-        match = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", memory.name)
-        if match:
-            return f"'{match.group(2)[: int(match.group(1))]}'"
-        match = re.fullmatch(r"_ZL?(\d+)(\w+)", memory.name)
-        return f"'{match.group(2)[: int(match.group(1))]}'" if match else f"'{memory.name}'"
+        """A variable's name as the source has it."""
+        return f"'{readable(memory.name)}'"
 
     def _nearest(self) -> MemoryPiece | None:
         """The memory that the access was probably meant for: the one that is nearest to its address."""
@@ -161,7 +157,7 @@ class FaultReport:
 
     def _local(self) -> str:
         variable = self.module.instrumented.sites[self.fault.local_site].text
-        name = variable.split(".")[0] or "a local variable"
+        name = readable(variable) or "a local variable"
         offset = self.fault.local_offset if self.fault.local_offset < 1 << 31 else self.fault.local_offset - (1 << 32)
         return f"byte {offset} of local variable '{name}', which has {self.fault.local_size} bytes"
 

@@ -41,7 +41,7 @@ class NativeKernel:
             found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule, self.is_independent)
         return found
 
-    def jax(self, grid: Any, block: Any) -> Callable[..., Any]:
+    def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
         """The launch as a pure function of JAX values, as `kernel.jax`, that XLA runs as native code.
 
         It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has no derivative but one that the kernel
@@ -63,7 +63,7 @@ class NativeKernel:
                     help=f"launch it on NumPy arrays, or leave the schedule out: wl.native({self.kernel.name})",
                 )
             )
-        shape = read_launch_shape(self.kernel.signature, (grid, block))
+        shape = read_launch_shape(self.kernel.signature, (grid, block, shared_bytes))
         return values.jax_function(self.kernel, shape, NativeForm)
 
     def __repr__(self) -> str:

@@ -193,9 +193,8 @@ def fault_error(
     site = fault.site
     access = f"{site.verb} of {site.size} byte{'s' if site.size != 1 else ''}"
     place = f"block {fault.block}, thread {fault.thread}"
-    names = {f"'{parameter.name}'": index for index, parameter in enumerate(kernel.signature.parameters)}
-    array = arguments[names[site.memory]] if site.memory in names else None
-    is_null = site.memory in names and array is None
+    array = None if site.argument is None else arguments[site.argument]
+    is_null = site.argument is not None and array is None
     code, headline = "WL0602", f"{access} out of bounds"
     if is_null:
         headline = f"{access} through a null pointer"

@@ -18,7 +18,7 @@ from windlass.native.launch_facts import LaunchFacts
 from windlass.native.lockstep import Lockstep, PieceReader
 from windlass.native.machine import compile_text, vector_functions
 from windlass.native.memory import MemoryWriter, Site
-from windlass.native.plan import SUPPORT, WEIGHTS, WIDEST, NativeCode, Plan, gathers_in_parting_loops, launch_of, share
+from windlass.native.plan import STRIPS_UNTIL_POLL, SUPPORT, WEIGHTS, WIDEST, NativeCode, Plan, gathers_in_parting_loops, launch_of, share
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.strides import Stride, find_strides
@@ -121,6 +121,7 @@ class BlockPlan(Plan):
                 lanes.names[each] = text.put(f"trunc i64 {name} to i32")
             self.write_before(writer)
             writer.write(self.launch.body.block)
+            writer.poll_after(number, STRIPS_UNTIL_POLL // max(math.prod(self.block), 1))
         declared |= text.declared
         parameters = "".join(f", {type_} {name}" for type_, name in self.parameters())
         return "\n".join(

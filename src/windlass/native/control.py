@@ -108,6 +108,16 @@ class BodyWriter:
         """Whether a loop of so many rounds asks whether to stop."""
         return self._ranges.of(trips).high > FEW_ROUNDS
 
+    def poll_after(self, number: str, often: int) -> None:
+        """Ask after the last of each so many (as power of two) whether to stop: then nothing more is done."""
+        text, last = self.text, (1 << max(often, 1).bit_length() - 1) - 1
+        rest = text.put(f"and i64 {number}, {last}")
+        poll, on = text.fresh("poll"), text.fresh("on")
+        text.branch(text.put(f"icmp eq i64 {rest}, {last}"), poll, on, is_rare=True)
+        text.open(poll)
+        text.branch(text.call("i1", "windlass.poll", "ptr %context"), "done", on)
+        text.open(on)
+
     def write_op(self, op: Op) -> None:
         """What one op does."""
         writer = self._writers.get(type(op))
@@ -407,7 +417,7 @@ class _LoopWriter:
         if self.trips is not None:
             following = text.put(f"add i64 {counter}, 1")
             if self.around.may_take_long(self.trips):
-                self._poll(following)
+                self.around.poll_after(counter, ROUNDS_UNTIL_POLL)
             text.go(head)
             return following
         condition = self.block.terminator.operands[0]
@@ -418,19 +428,9 @@ class _LoopWriter:
         else:
             going = lanes.name(condition)
         text.lines.append(f"  {round_}.next = add i64 {round_}, 1")
-        self._poll(f"{round_}.next")
+        self.around.poll_after(round_, ROUNDS_UNTIL_POLL)
         text.branch(going, head, end)
         return after
-
-    def _poll(self, rounds: str) -> None:
-        """Ask now and then whether to stop: then nothing more is done."""
-        text = self.text
-        rest = text.put(f"and i64 {rounds}, {ROUNDS_UNTIL_POLL - 1}")
-        poll, on = text.fresh("poll"), text.fresh("on")
-        text.branch(text.put(f"icmp eq i64 {rest}, 0"), poll, on, is_rare=True)
-        text.open(poll)
-        text.branch(text.call("i1", "windlass.poll", "ptr %context"), "done", on)
-        text.open(on)
 
     def _write_phis(
         self,

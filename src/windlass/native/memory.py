@@ -25,6 +25,7 @@ from windlass.loops import (
     ViewBuffer,
     accessed_dtype,
 )
+from windlass.loops.variable_names import readable
 from windlass.native.lanes import Lanes
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.text import ALL, FLOATS, scalar_type, type_suffix
@@ -48,6 +49,13 @@ class Site:
     alignment: int
     memory: str
     memory_bytes: int | None
+    argument: int | None = None
+    """Which argument the memory is, if it is one."""
+
+    @property
+    def last_byte(self) -> int:
+        """Where the last access begins that stays in the memory; -1 where none does, or that is not known."""
+        return -1 if self.memory_bytes is None else max(self.memory_bytes - self.size, -1)
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class Place:
     granule: int = 0
     is_own: bool = False
     """Whether nothing that runs at the same time goes there: the memory of a block or thread."""
+    argument: int | None = None
+    """Which argument it is, if it is one."""
 
     @property
     def known_size(self) -> int | None:
@@ -110,12 +120,12 @@ class MemoryWriter:
         if width > 1 and self.frame.size + width * op.size > MOST_LOCAL_BYTES:
             raise NeedsOneLane
         name = self._reserve(op, width * op.size)
-        self.places[op] = Place(name, str(op.size), op.variable or "a local array", 16, 0, granule, True)
+        self.places[op] = Place(name, str(op.size), local_name(op.variable), 16, 0, granule, True)
 
     def allocate_for_block(self, op: Allocate, size: int, *, is_zero: bool) -> None:
         """Memory that all threads of a block go to."""
         name = self._reserve(op, size, is_zero=is_zero)
-        self.places[op] = Place(name, str(size), op.variable or "shared memory", 64, is_own=True)
+        self.places[op] = Place(name, str(size), quoted(op.variable) or "shared memory", 64, is_own=True)
 
     def _reserve(self, op: Allocate, size: int, *, is_zero: bool = True) -> str:
         """Room on the stack."""
@@ -481,7 +491,16 @@ def is_orderless(op: Atomic) -> bool:
 def _site(op: Access, place: Place) -> Site:
     verb = "read" if isinstance(op, Load) else "write" if isinstance(op, Store) else "atomic update"
     width = byte_width(accessed_dtype(op))
-    return Site(op.source, verb, width, _wanted_alignment(op), place.name, place.known_size)
+    return Site(op.source, verb, width, _wanted_alignment(op), place.name, place.known_size, place.argument)
+
+
+def quoted(variable: str) -> str:
+    """What messages call a variable; nothing for one without a name."""
+    return f"'{readable(variable)}'" if variable else ""
+
+
+def local_name(variable: str) -> str:
+    return f"local variable {quoted(variable)}" if variable else "a local array"
 
 
 def _wanted_alignment(op: Access) -> int:

@@ -33,7 +33,7 @@ from windlass.native.independence import is_independent
 from windlass.native.lanes import Lanes
 from windlass.native.launch_facts import LaunchFacts
 from windlass.native.machine import MachineCode, compile_text, vector_functions
-from windlass.native.memory import MemoryWriter, Place, Site
+from windlass.native.memory import MemoryWriter, Place, Site, quoted
 from windlass.native.pool import STOP
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
@@ -44,6 +44,8 @@ from windlass.ops.regions import Return
 WIDEST = 8
 FIRST_ARGUMENT = 2
 """Slots of the context before the arguments: where faults are noted, and who is asked whether to stop."""
+STRIPS_UNTIL_POLL = 1 << 16
+"""After so many strips of threads, or threads of blocks, the code asks whether it is to stop."""
 NOTE_WORDS = 10
 """What is noted of a fault: the site from 1 on (0 for none), six ids, the byte; at STOP whether all are to stop."""
 
@@ -220,6 +222,7 @@ class Plan:
                     self.facts.name_of(number),
                     known.alignment,
                     known.remainder,
+                    argument=number,
                 )
         known_variables = {name: (number, each) for number, (name, each) in enumerate(self.facts.variables)}
         for op in self.function.walk():
@@ -228,7 +231,7 @@ class Plan:
                     raise NotNative(f"device variable {op.variable}", op.source)
                 number, each = known_variables[op.variable]
                 memory.places[op] = Place(
-                    f"%variable.{number}", str(each.size), op.variable, each.alignment, each.remainder
+                    f"%variable.{number}", str(each.size), quoted(op.variable), each.alignment, each.remainder
                 )
 
     def write_before(self, writer: BodyWriter) -> None:
@@ -295,18 +298,34 @@ class Plan:
             *_numbers((5, f"urem i64 %row.gy, {bz}"), (2, f"udiv i64 %row.gy, {bz}")),
         )
         x = _numbers((0, f"udiv i64 %place, {bx}"), (3, f"urem i64 %place, {bx}"))
+        # Strips are run in chunks, so that no strip has to count.
         before = (
             *_loop_head("entry", "row", "%r0", "%r1", "done"),
             *ids,
             "  br label %row.ids",
             "row.ids:",
-            *_loop_head("row.ids", "strip", "%s0", "%s1", "row.end"),
+            *_loop_head("row.ids", "chunk", "%s0", "%s1", "row.end"),
+            f"  %chunk.limit = add nsw i64 %chunk, {STRIPS_UNTIL_POLL}",
+            "  %chunk.is.last = icmp sgt i64 %chunk.limit, %s1",
+            "  %chunk.stop = select i1 %chunk.is.last, i64 %s1, i64 %chunk.limit",
+            "  br label %chunk.strips",
+            "chunk.strips:",
+            *_loop_head("chunk.strips", "strip", "%chunk", "%chunk.stop", "chunk.done"),
             f"  %place = mul i64 %strip, {width}",
             *x,
             "  br label %body",
             "body:",
         )
-        after = (*_loop_end("strip"), *_loop_end("row"), "done:", "  ret void")
+        strips = max(self.grid[0] * bx // width, 1)
+        after = (
+            *_loop_end("strip"),
+            "chunk.done:",
+            *_poll("%row", STRIPS_UNTIL_POLL // strips),
+            *_loop_end("chunk", STRIPS_UNTIL_POLL),
+            *_loop_end("row"),
+            "done:",
+            "  ret void",
+        )
         return _Nest(before, after)
 
     def _ordered_nest(self) -> _Nest:
@@ -315,14 +334,27 @@ class Plan:
         before: list[str] = []
         around = "entry"
         for depth, place in enumerate(order):
-            name, leave = f"loop{place}", "done" if depth == 0 else f"loop{order[depth - 1]}.end"
+            above = None if depth == 0 else order[depth - 1]
+            leave = "done" if above is None else "block.done" if above == 0 else f"loop{above}.end"
+            name = f"loop{place}"
             before += _loop_head(around, name, "0", str(self.facts.extents[place]), leave)
             before.append(f"  %id{place} = trunc i64 %{name} to i32")
             before.append(f"  br label %{name}.inside")
             before.append(f"{name}.inside:")
             around = f"{name}.inside"
         before += ["  br label %body", "body:"]
-        after = [line for place in reversed(order) for line in _loop_end(f"loop{place}")]
+        after: list[str] = []
+        for place in reversed(order):
+            if place == 0:
+                after += [
+                    "block.done:",
+                    f"  %block.row = mul i64 %loop2, {self.grid[1]}",
+                    "  %block.rows = add i64 %block.row, %loop1",
+                    f"  %block.before = mul i64 %block.rows, {self.grid[0]}",
+                    "  %block.number = add i64 %block.before, %loop0",
+                    *_poll("%block.number", STRIPS_UNTIL_POLL // max(math.prod(self.block), 1)),
+                ]
+            after += _loop_end(f"loop{place}")
         return _Nest(tuple(before), (*after, "done:", "  ret void"))
 
 
@@ -355,12 +387,26 @@ def _loop_head(around: str, name: str, start: str, stop: str, leave: str) -> lis
     ]
 
 
-def _loop_end(name: str) -> list[str]:
+def _loop_end(name: str, step: int = 1) -> list[str]:
     return [
         f"  br label %{name}.end",
         f"{name}.end:",
-        f"  %{name}.next = add nsw i64 %{name}, 1",
+        f"  %{name}.next = add nsw i64 %{name}, {step}",
         f"  br label %{name}.head",
+    ]
+
+
+def _poll(number: str, often: int) -> list[str]:
+    """Ask after the last of each so many whether to stop, as power of two: so the first ones are done unasked."""
+    last = (1 << max(often, 1).bit_length() - 1) - 1
+    return [
+        f"  %poll.place = and i64 {number}, {last}",
+        f"  %poll.is.due = icmp eq i64 %poll.place, {last}",
+        "  br i1 %poll.is.due, label %poll.ask, label %poll.on, !prof !0",
+        "poll.ask:",
+        "  %poll.stops = call i1 @windlass.poll(ptr %context)",
+        "  br i1 %poll.stops, label %done, label %poll.on",
+        "poll.on:",
     ]
 
 

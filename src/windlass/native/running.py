@@ -29,8 +29,7 @@ class Fault:
 
     @property
     def is_misaligned(self) -> bool:
-        size = self.site.memory_bytes
-        return size is not None and 0 <= self.byte <= size - self.site.size
+        return 0 <= self.byte <= self.site.last_byte
 
 
 class Runner:

@@ -20,7 +20,6 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.native.machine import compile_text
-from windlass.native.memory import Site
 from windlass.native.plan import NativeCode
 from windlass.native.pool import pool
 from windlass.native.running import Fault, Runner
@@ -109,8 +108,9 @@ def evaluate(call: XlaCall, *operands: Any) -> tuple[Any, ...]:
         fault = runner.run(given)
         if fault is not None:
             place = call.code.sites.index(fault.site)
-            said = message_of(call, place, fault.site).partition(", by block")[0].replace("%%", "%")
-            raise EmulationError(Diagnostic("WL0602", said, fault.site.position))
+            said = message_of(call, place, is_misaligned=fault.is_misaligned).partition(", by block")[0]
+            code = "WL0609" if fault.is_misaligned else "WL0602"
+            raise EmulationError(Diagnostic(code, said.replace("%%", "%"), fault.site.position))
     written = sorted((slot for slot in filled if slot.kind is Kind.WRITTEN), key=lambda slot: slot.result)
     return tuple(arrays[slot.operand] for slot in written)
 
@@ -179,9 +179,11 @@ class _Handler:
             slots[start : start + len(SlotWord)] = [
                 slot.kind, slot.operand, slot.result, slot.elements, slot.bytes, slot.alignment - 1,
             ]  # fmt: skip
-        texts = [message_of(call, place, site).encode() for place, site in enumerate(call.code.sites)]
+        sites = call.code.sites
+        texts = [message_of(call, n, is_misaligned=kind).encode() for n in range(len(sites)) for kind in (False, True)]
         messages = (ctypes.c_char_p * max(1, len(texts)))(*texts)
-        self._kept += [slots, messages]
+        last_bytes = (ctypes.c_int64 * max(1, len(sites)))(*(site.last_byte for site in sites))
+        self._kept += [slots, messages, last_bytes]
         row = (ctypes.c_int64 * len(Word))()
         row[Word.CODE] = call.attribute
         row[Word.PART] = call.code.entry
@@ -191,15 +193,21 @@ class _Handler:
         row[Word.RESULTS] = sum(slot.kind == Kind.WRITTEN for slot in call.slots)
         row[Word.SLOT_ROWS] = ctypes.addressof(slots)
         row[Word.MESSAGES] = ctypes.addressof(messages)
+        row[Word.LAST_BYTES] = ctypes.addressof(last_bytes)
         return row
 
 
-def message_of(call: XlaCall, place: int, site: Site) -> str:
+def message_of(call: XlaCall, place: int, *, is_misaligned: bool) -> str:
     """What is said where an access goes wrong: a format of C that takes six ids and the byte."""
+    site = call.code.sites[place]
     where = "" if site.position is None else f" at {site.position}"
     size = "" if site.memory_bytes is None else f", which has {site.memory_bytes} bytes"
+    plural = "s" if site.size != 1 else ""
+    is_null = site.argument is not None and call.slots[site.argument].kind is Kind.NULL
+    wrong = f"lies at no multiple of {site.alignment} in" if is_misaligned else "goes beyond"
+    wrong, size = ("goes through a null pointer,", "") if is_null else (wrong, size)
     said = (
-        f"kernel {call.kernel[:LITTLE_TEXT]}{where[:LITTLE_TEXT]}: {site.verb} of {site.size} bytes goes beyond "
+        f"kernel {call.kernel[:LITTLE_TEXT]}{where[:LITTLE_TEXT]}: {site.verb} of {site.size} byte{plural} {wrong} "
         f"{site.memory[:LITTLE_TEXT]}{size}"
     ).replace("%", "%%")
     tag = f"[windlass {call.number:016x}/{place}/%1$lld/%2$lld/%3$lld/%4$lld/%5$lld/%6$lld/%7$lld]"

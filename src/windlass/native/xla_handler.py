@@ -573,8 +573,17 @@ asked:
 fault:
 {chr(10).join(_word(f"note.{place}", "%note", place) for place in range(1, 8))}
 {_word("messages", "%row", Word.MESSAGES, "ptr")}
+{_word("last.bytes", "%row", Word.LAST_BYTES, "ptr")}
   %which = sub i64 %site, 1
-  %format.at = getelementptr ptr, ptr %messages, i64 %which
+  %last.byte.at = getelementptr i64, ptr %last.bytes, i64 %which
+  %last.byte = load i64, ptr %last.byte.at
+  %is_behind = icmp sge i64 %note.7, 0
+  %is_before = icmp sle i64 %note.7, %last.byte
+  %is_within = and i1 %is_behind, %is_before
+  %within = zext i1 %is_within to i64
+  %pair = shl i64 %which, 1
+  %said = or i64 %pair, %within
+  %format.at = getelementptr ptr, ptr %messages, i64 %said
   %format = load ptr, ptr %format.at
   %length.of.text = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %message, i64 {LONGEST_MESSAGE}, ptr %format,
     {", ".join(f"i64 %note.{place}" for place in range(1, 8))})

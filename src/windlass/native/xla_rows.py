@@ -21,8 +21,11 @@ class Word(IntEnum):
     SLOT_ROWS = 7
     """The address of the slots' own rows (`SlotWord`)."""
     MESSAGES = 8
-    """The address of the addresses of formats: what is said where a checked access goes wrong."""
-    NANOSECONDS = 9
+    """The address of the addresses of formats: what is said where a checked access goes beyond its memory, and where it
+    is misaligned within it."""
+    LAST_BYTES = 9
+    """The address of where the last accesses begin that stay in their memory."""
+    NANOSECONDS = 10
     """How long one launch takes on one thread, as far as known."""
 
 

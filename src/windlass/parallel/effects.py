@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from windlass.ir import BufferType, Function, Value
-from windlass.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Load, Store
+from windlass.loops import (
+    Access,
+    Atomic,
+    AtomicUpdate,
+    CompareExchange,
+    DeviceCall,
+    DeviceVariableBuffer,
+    Load,
+    Store,
+    accessed_dtype,
+)
+from windlass.ops.conversion import byte_width
 
 
 def written_parameters(function: Function) -> frozenset[int]:
@@ -34,8 +45,17 @@ def _written(function: Function) -> frozenset[Value]:
 
 
 def widest_alignment(function: Function) -> int:
-    """The largest multiple at which a vector or struct has to lie; 1 where there are none."""
-    return max((op.alignment for op in function.walk() if isinstance(op, Load | Store)), default=0) or 1
+    """The largest multiple at which a vector, struct, or number that is wider than its array's elements has to lie; 1
+    where there are none."""
+    return max((_alignment_of(op) for op in function.walk() if isinstance(op, Access)), default=1)
+
+
+def _alignment_of(op: Access) -> int:
+    element = op.buffer.type.dtype if isinstance(op.buffer.type, BufferType) else None
+    width = byte_width(accessed_dtype(op))
+    is_wider = element is not None and width > byte_width(element)
+    vector = op.alignment if isinstance(op, Load | Store) else 0
+    return max(vector, width if is_wider else 1)
 
 
 def variables_used(function: Function) -> tuple[str, ...]:

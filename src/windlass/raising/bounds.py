@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from windlass.affine.atoms import Choice
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
@@ -59,12 +58,11 @@ def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) ->
     """
     if domain.is_empty:
         return None
-    if not all(isinstance(atom, Dimension) for atom in address.terms):
-        is_chosen = any(isinstance(atom, Choice) for atom in address.terms)
-        return _first_outside(address, width, size_bytes, domain, _corners(domain)) if is_chosen else None
     lower, upper = address.value_range(domain.box)
     if lower >= 0 and upper + width <= size_bytes:
         return None
+    if not all(isinstance(atom, Dimension) for atom in address.terms):
+        return _first_outside(address, width, size_bytes, domain, _corners(domain))
     targets: list[int] = []
     if upper + width > size_bytes:
         targets += [max(size_bytes - width + 1, 0), size_bytes, upper]

@@ -12,6 +12,7 @@ from windlass.affine.enumeration import holds_somewhere
 from windlass.affine.index import ZERO, Index
 from windlass.affine.predicate import FALSE, TRUE, Predicate
 from windlass.ir import Op, TensorType
+from windlass.loops.variable_names import readable
 from windlass.ops.creation import Constant
 from windlass.raising.alignment import check_vector_alignment
 from windlass.raising.allocation import allocate_local, allocate_shared
@@ -30,7 +31,6 @@ from windlass.raising.obstacle import UncountedObstacle
 from windlass.raising.operands import buffer_of, index_of, predicate_of
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.report import Assumption
-from windlass.raising.trail import readable
 from windlass.raising.updates import run_atomic_update
 
 if TYPE_CHECKING:

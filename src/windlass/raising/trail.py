@@ -6,7 +6,6 @@ else back to the loads and to what loops carry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +13,7 @@ from typing import Protocol
 from windlass import loops
 from windlass.diagnostics import Position, Step
 from windlass.ir import Argument, Block, Op, Result, Value
+from windlass.loops.variable_names import readable
 from windlass.ops.creation import Constant
 from windlass.raising.codes import MISALIGNED, OUTSIDE, RACE, RESULT_OF_ATOMIC
 
@@ -283,13 +283,3 @@ def _outermost(op: Op) -> Block:
         op, parent = parent, parent.parent_op
     assert op.block is not None
     return op.block
-
-
-def readable(variable: str) -> str:
-    """The source's name of a variable, from the linker's.
-
-    >>> readable("_ZZ4tilePfE6buffer"), readable("tile")
-    ('buffer', 'tile')
-    """
-    found = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", variable)
-    return found.group(2)[: int(found.group(1))] if found else variable
