@@ -130,7 +130,8 @@ MEMORY: dict[str, Case] = {
         lambda: (ints(256),), MISALIGNED, "element 1 of 'x'", FIRST,
     ),
     "a vector where the data tell": Case(
-        "int *x, const int *at", "*(int4 *)(x + 4 * at[threadIdx.x] + at[threadIdx.x] / 100) = make_int4(1, 2, 3, 4); //!",
+        "int *x, const int *at",
+        "int i = at[threadIdx.x];\n*(int4 *)(x + 4 * i + i / 100) = make_int4(1, 2, 3, 4); //!",
         lambda: (ints(512), but(17, 101)), MISALIGNED, "element 405 of 'x'", shows="checked",
     ),
     "an int among bytes": Case(

@@ -1,4 +1,7 @@
-"""Writes what becomes of each launch that goes wrong, in each way: `python -m tests.faults.table > docs/reference/faults.md`."""
+"""Writes what becomes of each launch that goes wrong, in each way, as docs/reference/faults.md:
+
+python -m tests.faults.table > docs/reference/faults.md
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from tests.faults.ways import WAYS
 
 HEAD = """# What is said of launches that go wrong
 
-Each row is a kernel of `tests/faults/cases.py`, each column a way to launch it ([checking](../guides/checking.md) says what is
-looked for where); made by `python -m tests.faults.table`. A code is that of the diagnostic, which names the line (and thread, memory and element, where
-it was seen as the kernel ran); *XLA* is an error of XLA's that names kernel, line, thread and byte; *silent* is what only
-the data tell, and nobody looks for; *refused* is native code that does not exist, with line and reason.
-*Killed* would be a process that ended, *incomplete* a message without line, thread, memory or element.
+Each row is a kernel of `tests/faults/cases.py`, each column a way to launch it ([checking](../guides/checking.md) says
+what is looked for where); made by `python -m tests.faults.table`. A code is that of the diagnostic, which names the
+line, and thread, memory and element where it was seen as the kernel ran; *XLA* is an error of XLA's that names kernel,
+line, thread and byte; *silent* is what only the data tell and nobody looks for, or a launch that has no results;
+*refused* is native code that does not exist, with line and reason. *Killed* would be a process that ended, *incomplete*
+a message that leaves some of this out.
 """
 
 

@@ -40,7 +40,7 @@ def complaints(request: pytest.FixtureRequest) -> dict[Pair, str]:
     """Of all launches that are tests of this run."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     calls = [item.callspec.params for item in items if hasattr(item, "callspec")]
-    return dict(launch_all([(call["case"], call["way"]) for call in calls if {"case", "way"} <= call.keys()]))
+    return dict(launch_all([(str(call["case"]), str(call["way"])) for call in calls if {"case", "way"} <= call.keys()]))
 
 
 @pytest.mark.one_in(10)

@@ -18,4 +18,4 @@ def readable(variable: str) -> str:
     initial = re.fullmatch(r"__const\.\w+\.(\w+)(?:\.\d+)?", variable)
     if initial is not None:
         return initial.group(1)
-    return variable.split(".")[0] or variable  # what follows the dot tells copies by inlining apart
+    return variable.split(".", maxsplit=1)[0] or variable  # what follows the dot tells copies by inlining apart

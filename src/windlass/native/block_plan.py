@@ -18,7 +18,17 @@ from windlass.native.launch_facts import LaunchFacts
 from windlass.native.lockstep import Lockstep, PieceReader
 from windlass.native.machine import compile_text, vector_functions
 from windlass.native.memory import MemoryWriter, Site
-from windlass.native.plan import STRIPS_UNTIL_POLL, SUPPORT, WEIGHTS, WIDEST, NativeCode, Plan, gathers_in_parting_loops, launch_of, share
+from windlass.native.plan import (
+    STRIPS_UNTIL_POLL,
+    SUPPORT,
+    WEIGHTS,
+    WIDEST,
+    NativeCode,
+    Plan,
+    gathers_in_parting_loops,
+    launch_of,
+    share,
+)
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.strides import Stride, find_strides
