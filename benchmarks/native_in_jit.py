@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,68 +18,67 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from benchmarks.measuring import Result, Run, compare, show
-from benchmarks.native import SOURCE, peers
+from benchmarks.native.cases import SOURCE, Case, one
+from benchmarks.native.numba_loops import numba_loops
 from rich.console import Console
 
 import windlass as wl
 
 
 @dataclass(frozen=True)
-class Case:
-    """A launch whose argument at `written` changes, done several times."""
+class Loop:
+    """The launch of a case, done several times; its argument at `written` changes."""
 
-    name: str
-    kernel: str
-    grid: Any
-    block: Any
-    arguments: Sequence[Any]
+    case: Case
     written: int
     times: int
 
 
-def cases() -> list[Case]:
+def loops() -> list[Loop]:
     draw, f4 = np.random.default_rng(0), np.float32
-    found: list[Case] = []
+    found: list[Loop] = []
     for n, times in ((64, 200), (1024, 10)):
         u = draw.random((n, n), dtype=f4)
-        grid = (n // 64, n // 4)
-        found.append(Case(f"heat {n}²", "heat", grid, (64, 4), (u, u.copy(), n, f4(0.1)), 1, times))
+        found.append(Loop(one(f"heat {n}²", "heat", (n // 64, n // 4), (64, 4), u, u.copy(), n, f4(0.1)), 1, times))
     out = np.zeros((512, 512), np.int32)
-    found.append(Case("mandelbrot 512², 100 rounds", "mandelbrot", (8, 128), (64, 4), (out, 512, 100), 0, 5))
+    found.append(Loop(one("mandelbrot 512², 100 rounds", "mandelbrot", (8, 128), (64, 4), out, 512, 100), 0, 5))
     return found
 
 
-def measure(case: Case, rounds: int) -> Result:
+def measure(loop: Loop, rounds: int) -> Result:
     """A loop in `jax.jit` against the others."""
-    kernel = wl.cuda.compile(SOURCE)[case.kernel]
-    launch = wl.native(kernel)[case.grid, case.block]
-    inside = wl.native(kernel).jax(case.grid, case.block)
-    arrays = [copied(each) for each in case.arguments]
-    before = arrays[case.written].copy()
+    case, written, times = loop.case, loop.written, loop.times
+    (one_launch,) = case.launches
+    grid, block = one_launch.grid, one_launch.block
+    kernel = wl.cuda.compile(SOURCE)[one_launch.kernel]
+    launch = wl.native(kernel)[grid, block]
+    inside = wl.native(kernel).jax(grid, block)
+    arrays = case.copies()
+    before = arrays[written].copy()
 
     def on_arrays() -> None:
-        for _ in range(case.times):
+        for _ in range(times):
             launch(*arrays)
 
     def looped(step: Callable[..., Any]) -> Run:
         def body(_: Any, changing: Any) -> Any:
             given = [*case.arguments]
-            given[case.written] = changing
+            given[written] = changing
             return step(*given)
 
-        function = jax.jit(lambda changing: jax.lax.fori_loop(0, case.times, body, changing))
+        function = jax.jit(lambda changing: jax.lax.fori_loop(0, times, body, changing))
         start = jnp.asarray(before)
         return lambda: jax.block_until_ready(function(start))
 
     def called_back(run: Callable[..., None]) -> Run:
         def step(*given: Any) -> Any:
-            changing = given[case.written]
+            changing = given[written]
 
             def call(value: Any) -> Any:
                 own = [*case.arguments]
-                own[case.written] = np.array(value)
+                own[written] = np.array(value)
                 run(*own)
-                return own[case.written]
+                return own[written]
 
             return jax.pure_callback(call, jax.ShapeDtypeStruct(changing.shape, changing.dtype), changing)
 
@@ -87,19 +86,15 @@ def measure(case: Case, rounds: int) -> Result:
 
     ours = looped(inside)
     on_arrays()
-    np.testing.assert_array_equal(np.asarray(ours()), arrays[case.written])
+    np.testing.assert_array_equal(np.asarray(ours()), arrays[written])
     runs: dict[str, Run] = {"on NumPy arrays": on_arrays}
-    peer = peers().get(case.kernel)
+    peer = numba_loops().get(one_launch.kernel)
     if peer is not None:
         runs["Numba, called back"] = called_back(peer)
-    runs["emulator, called back"] = called_back(wl.emulate(kernel)[case.grid, case.block])
+    runs["emulator, called back"] = called_back(wl.emulate(kernel)[grid, block])
     for run in list(runs.values())[1:]:
         run()
-    return compare(f"{case.name}, {case.times} times", ours, runs, rounds, None)
-
-
-def copied(each: Any) -> Any:
-    return each.copy() if isinstance(each, np.ndarray) else each
+    return compare(f"{case.name}, {times} times", ours, runs, rounds, None)
 
 
 def main() -> None:
@@ -109,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in ("WINDLASS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = str(options.threads)
-    show([measure(case, options.rounds) for case in cases()], Console(width=160))
+    show([measure(loop, options.rounds) for loop in loops()], Console(width=160))
 
 
 if __name__ == "__main__":

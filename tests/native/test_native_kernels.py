@@ -75,6 +75,18 @@ __global__ void locals(const float *x, float *y, int n) {
     for (int k = 0; k < 8; k++) sum = sum * 0.5f + tile[k];
     if (i < n) y[i] = sum;
 }
+__global__ void periodic(const float *x, float *y, const int *row) {
+    int begin = 64 * row[0];
+    for (unsigned i = 0; i < 64; i++) y[i] = x[begin + (i + 63) % 64];
+}
+__global__ void planes(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { y[i] = x[i]; y[n + i] = 2 * x[i]; y[2 * n + i] += y[i]; }
+}
+__global__ void met(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { y[i] = x[i]; y[n - 1 + i] = 2 * x[i]; }
+}
 __global__ void histogram(const int *x, int *counts, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(&counts[x[i]], 1);
@@ -158,6 +170,8 @@ LAUNCHES: dict[str, tuple[str, Any, Any, Sequence[Any]]] = {
     "mixed": ("mixed", 4, 64, (floats(200, np.float64), np.zeros(400, np.int16), np.zeros(200, np.uint8), 200)),
     "locals": ("locals", 4, 64, (floats(200), np.zeros(200, np.float32), 200)),
     "histogram": ("histogram", 4, 64, (integers(0, 10, 200), np.zeros(10, np.int32), 200)),
+    "periodic": ("periodic", 1, 1, (floats(128), np.zeros(64, np.float32), np.ones(1, np.int32))),
+    "planes": ("planes", 4, 64, (floats(200), np.zeros(600, np.float32), 200)),
     "prefix": ("prefix", 1, 64, (integers(0, 10, 60), 60)),
     "total": ("total", 4, 64, (floats(200), np.zeros(1, np.float32), 200)),
     "settings": ("settings", 4, 64, ((1.5, 11), np.zeros(200, np.float32), 200)),
@@ -172,7 +186,7 @@ LAUNCHES: dict[str, tuple[str, Any, Any, Sequence[Any]]] = {
     ),
 }  # fmt: skip
 
-ORDERED = {"prefix", "total"}
+ORDERED = {"periodic", "prefix", "total"}
 """Those whose threads run one after another, since their order matters."""
 
 
@@ -212,6 +226,10 @@ def test_native_code_gives_what_the_emulator_gives(case: str) -> None:
 def test_threads_run_in_order_where_their_order_matters() -> None:
     kinds = {case: code_of(*launch).is_ordered for case, launch in LAUNCHES.items() if case != "settings"}
     assert {case for case, is_ordered in kinds.items() if is_ordered} == ORDERED
+
+
+def test_rows_that_share_an_element_are_not_taken_for_apart() -> None:
+    assert code_of("met", 4, 64, (floats(200), np.zeros(399, np.float32), 200)).is_ordered
 
 
 def test_lanes_follow_the_launch() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -13,7 +13,13 @@ from windlass.diagnostics import RaisingError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
-from windlass.launching.native_launch import compile_launch, fault_error, may_replace_emulator, with_native_reason
+from windlass.launching.native_launch import (
+    compile_launch,
+    fault_error,
+    known_integers,
+    may_replace_emulator,
+    with_native_reason,
+)
 from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument, check_written
 
@@ -33,21 +39,24 @@ else:
 Array: TypeAlias = NDArray[Any]
 
 NATIVE = "native"
-_FLOATS = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
+_FLOATS = {np.dtype(np.float32): struct.Struct("<f"), np.dtype(np.float64): struct.Struct("<d")}
 
 
 class NativeForm(Form, PreparedLaunch):
-    """A kernel's native code, and where its arguments go."""
+    """A kernel's native code, and where its arguments go. `known` are positions of numbers that stand in the code."""
 
     name = NATIVE
 
     __slots__ = ("_kernel", "_readers", "_runner", "_shape", "_variables")
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, code: NativeCode) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, code: NativeCode, known: Collection[int] = ()) -> None:
         self._kernel = kernel
         self._shape = shape
         self._runner = native_code.Runner(code)
-        self._readers = tuple(_reader_of(kernel.signature, each) for each in kernel.signature.parameters)
+        self._readers = tuple(
+            _nothing_of if position in known else _reader_of(kernel.signature, parameter)
+            for position, parameter in enumerate(kernel.signature.parameters)
+        )
         self._variables = tuple(_address(each) for each in kernel.variables().values())
 
     @property
@@ -119,7 +128,7 @@ def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule
         array = launch.arguments[position]
         if isinstance(array, np.ndarray):
             check_written(signature, signature.parameters[position], cast("Array", array))
-    return NativeForm(kernel, launch.shape, code)
+    return NativeForm(kernel, launch.shape, code, known_integers(launch))
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
@@ -132,6 +141,11 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def _nothing_of(_: Any) -> tuple[int, Any]:
+    """Of an integer that the code is made for, which it does not read."""
+    return 0, None
+
+
 def _reader_of(signature: KernelSignature, parameter: Parameter) -> Read:
     if parameter.kind == "pointer":
         return lambda argument: (0 if argument is None else _address(argument), argument)
@@ -142,17 +156,20 @@ def _reader_of(signature: KernelSignature, parameter: Parameter) -> Read:
             return _address(record), record
 
         return read_record
-    quick = _FLOATS.get(parameter.size) if parameter.dtype is not None and parameter.dtype.kind == "f" else None
+    dtype = parameter.dtype
+    if dtype is None or dtype not in _FLOATS:
+        return lambda argument: (int.from_bytes(_bytes_of(signature, parameter, argument), "little"), None)
+    pack, plain = _FLOATS[dtype].pack, (float, dtype.type)
 
-    def read_number(argument: Any) -> tuple[int, Any]:
-        if quick is not None and type(argument) is float:
+    def read_float(argument: Any) -> tuple[int, Any]:
+        if type(argument) in plain:
             try:
-                return int.from_bytes(quick.pack(argument), "little"), None
+                return int.from_bytes(pack(argument), "little"), None
             except OverflowError:
                 pass  # the check below says so in more words
         return int.from_bytes(_bytes_of(signature, parameter, argument), "little"), None
 
-    return read_number
+    return read_float
 
 
 def _bytes_of(signature: KernelSignature, parameter: Parameter, argument: Any) -> bytes:

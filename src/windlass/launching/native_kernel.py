@@ -10,7 +10,7 @@ from windlass.diagnostics.deferral import deferred
 from windlass.launching.form import Request
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.native_form import NativeForm, prepare
-from windlass.launching.records import with_pointers_apart
+from windlass.launching.records import takes_pointers_in_records, with_pointers_apart
 from windlass.native import NotNative
 from windlass.runtime.arguments import order_arguments
 from windlass.runtime.call_key import CallKeys
@@ -80,11 +80,15 @@ class _NativeLaunch:
         self._shape = shape
         self._schedule = schedule
         self._is_independent = is_independent
+        self._takes_pointers_in_records = takes_pointers_in_records(kernel)
         self._forms: CompiledStore[tuple[Any, ...], NativeForm] = CompiledStore()
         self._keys: CallKeys | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
-        kernel, given = with_pointers_apart(self._kernel, order_arguments(self._kernel.signature, arguments, named))
+        kernel = self._kernel
+        given: Sequence[Any] = order_arguments(kernel.signature, arguments, named)
+        if self._takes_pointers_in_records:
+            kernel, given = with_pointers_apart(kernel, given)
         if self._keys is None:
             self._keys = CallKeys(kernel.signature, takes_values=False)
             self._keys.alignment = kernel.alignment

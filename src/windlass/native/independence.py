@@ -117,10 +117,11 @@ def _memories(buffer: Value) -> Iterator[Value]:
 
 
 def _are_apart(found: Sequence[Access], indices: IndexReader, dimensions: Sequence[Dimension]) -> bool:
-    """Whether the bytes of any two threads are apart: all of a thread's lie in one span, and the spans side by side."""
+    """Whether the bytes of any two threads are apart: what the threads come to falls into spans, of each of which a
+    thread has a part of its own, and any two of which are further apart than the threads are."""
     threads = frozenset(dimensions)
     shared: dict[Atom, int] | None = None
-    low = high = 0
+    spans: list[tuple[int, int]] = []
     hull: Box | None = None
     for access in found:
         if not isinstance(access, Load | Store):
@@ -134,14 +135,29 @@ def _are_apart(found: Sequence[Access], indices: IndexReader, dimensions: Sequen
             for atom, factor in address.terms.items()
             if isinstance(atom, RuntimeScalar) or not threads.isdisjoint(dimensions_of(atom))
         }
-        rest = address - Index(0, own)
-        least, most = rest.value_range(box)
-        most += byte_width(accessed_dtype(access))
-        if shared is None:
-            shared, low, high, hull = own, least, most, box
-        elif own != shared or hull is None:
+        least, most = (address - Index(0, own)).value_range(box)
+        spans.append((least, most + byte_width(accessed_dtype(access))))
+        if shared is None or hull is None:
+            shared, hull = own, box
+        elif own != shared:
             return False
         else:
-            low, high, hull = min(low, least), max(high, most), hull.hull(box)
+            hull = hull.hull(box)
     assert shared is not None and hull is not None
-    return is_injective(Index(0, shared), dimensions, hull, high - low)
+    of_threads: dict[Atom, int] = {
+        atom: factor for atom, factor in shared.items() if not isinstance(atom, RuntimeScalar)
+    }
+    least, most = Index(0, of_threads).value_range(hull)
+    widest = max(end - begin for begin, end in _merged(spans, most - least))
+    return is_injective(Index(0, shared), dimensions, hull, widest)
+
+
+def _merged(spans: Sequence[tuple[int, int]], distance: int) -> Iterator[tuple[int, int]]:
+    """The same bytes in spans that are so far apart from one another."""
+    begin, end = min(spans)
+    for low, high in sorted(spans):
+        if low - end >= distance:
+            yield begin, end
+            begin, end = low, high
+        end = max(end, high)
+    yield begin, end

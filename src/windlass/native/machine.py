@@ -18,6 +18,7 @@ from windlass.diagnostics.cache import keep, read_kept
 from windlass.llvm.object_code import undefined_symbols
 from windlass.native.arithmetic import LIBRARY, VECTOR_FUNCTIONS
 from windlass.native.refusal import NotNative
+from windlass.native.wrapped_counters import keep_wrapped_counters
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
@@ -56,6 +57,7 @@ def compile_text(text: str, *, is_kept: bool = True) -> MachineCode:
     What was compiled before, by any process of the user's, is loaded from the cache, unless it `is_kept` by none: text
     that holds addresses is another one in each process. Raises NotNative where it needs a function that there is not.
     """
+    text = keep_wrapped_counters(text)
     with _compiling:
         digest = hashlib.sha256(f"{_versions()}\0{text}".encode()).hexdigest()
         name = f"native-{digest}.kept"

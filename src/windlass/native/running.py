@@ -16,6 +16,7 @@ PARTS_PER_THREAD = 8
 SECONDS_WORTH_HELP = 50e-6
 """Work that takes one thread less is done by one."""
 _PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_NOTE: Any = ctypes.c_int64 * NOTE_WORDS
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Runner:
     def __init__(self, code: NativeCode) -> None:
         self.code = code
         self._part: Any = _PART(code.entry)
+        self._contexts: dict[int, Any] = {}
+        """The type of a context for so many arguments."""
         self._seconds = 0.0
         """How long one thread takes, as far as known."""
 
@@ -48,8 +51,11 @@ class Runner:
         """
         if not self.code.most_parts:
             return None
-        note = (ctypes.c_int64 * NOTE_WORDS)()
-        context = (ctypes.c_uint64 * (FIRST_ARGUMENT + len(given)))(ctypes.addressof(note), pool().ask, *given)
+        note = _NOTE()
+        make = self._contexts.get(len(given))
+        if make is None:
+            make = self._contexts[len(given)] = ctypes.c_uint64 * (FIRST_ARGUMENT + len(given))
+        context = make(ctypes.addressof(note), pool().ask, *given)
         self._run(ctypes.addressof(context))
         if note[STOP] == INTERRUPTED:
             raise KeyboardInterrupt
