@@ -35,6 +35,7 @@ from windlass.native.strides import Stride, find_strides
 from windlass.native.text import Text
 from windlass.ops.creation import Constant
 from windlass.parallel.fission import CannotSplit, needs_fission, split_at_meetings
+from windlass.parallel.unrolling import unroll_meetings
 
 
 def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bool = False) -> NativeCode:
@@ -45,7 +46,11 @@ def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bo
 
     Raises NotNative where there is no code for something in it.
     """
-    plan = BlockPlan if needs_fission(launch_of(function)) else Plan
+    launch = launch_of(function)
+    plan = Plan
+    if needs_fission(launch):
+        plan = BlockPlan
+        unroll_meetings(launch.body.block)
     return plan(function, facts, is_known_independent=is_independent).compile()
 
 
