@@ -170,11 +170,22 @@ class IndexReader:
                 box = self.domain_at(_home(value)).box
                 operands = [self.index_of(operand) for operand in value.operands]
                 found = symbolic_result(value, operands, box)
+                if found is None and isinstance(value, Convert | BitcastConvert) and self._is_kept(value):
+                    return operands[0]
                 return found or self._unknown(value, numeric_bounds(value, operands, box))
             case Convert() if value.operand.dtype == "i1":
                 return self._unknown(value, (0, 1))
             case _:
                 return self._unknown(value, dtype_range(value.dtype))
+
+    def _is_kept(self, value: Convert | BitcastConvert) -> bool:
+        """Whether the conditions under which an integer is converted tell that the other type has it."""
+        least, most = dtype_range(value.dtype)
+        index, domain = self.index_of(value.operand), self.domain_at(_home(value))
+        if domain.mask.is_true or exceeds_symbolic(index, domain.box):
+            return False
+        within = Predicate.compare("GE", index, Index(least)) & Predicate.compare("LE", index, Index(most))
+        return domain.mask.implies(within, domain.box)
 
     def _read_merged(self, value: Value, given: Sequence[Value]) -> Index:
         """One of several numbers: the index that all are, or something between the least and the greatest."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
+from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import ids_apart
@@ -11,13 +13,14 @@ from windlass.ir import Function, Value
 from windlass.loops import DeviceVariableBuffer, DoWhile, Parallel
 from windlass.loops.threads import WARP
 from windlass.native.arithmetic import Arithmetic
-from windlass.native.blocks import BlockWriter
+from windlass.native.blocks import BlockShape, BlockWriter
 from windlass.native.independence import is_independent, waits
 from windlass.native.lanes import Lanes
 from windlass.native.launch_facts import LaunchFacts
 from windlass.native.lockstep import Lockstep, PieceReader
 from windlass.native.machine import compile_text, vector_functions
 from windlass.native.memory import MemoryWriter, Site
+from windlass.native.piece_bounds import PieceBounds, find_bounds
 from windlass.native.plan import (
     STRIPS_UNTIL_POLL,
     SUPPORT,
@@ -126,7 +129,8 @@ class BlockPlan(Plan):
         memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
         memory.sites = sites
         arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
-        writer = BlockWriter(memory, arithmetic, self.ranges, self.block, self.facts.shared_bytes, self._width_of)
+        shape = BlockShape(self.block, self.facts.shared_bytes, self._width_of, self._bounds_of)
+        writer = BlockWriter(memory, arithmetic, self.ranges, shape)
         self.enter(lanes, memory)
         with text.counted("block", "%from", "%to", 1) as number:
             gx, gy, _ = self.grid
@@ -155,7 +159,8 @@ class BlockPlan(Plan):
     def _width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
         """How many threads of a piece run in the lanes of a vector."""
         width = WIDEST
-        while width > 1 and self.block[0] % width:
+        low, high = self._bounds_of(piece, {}).ranges[0]
+        while width > 1 and (self.block[0] % width or width > high - low):
             width //= 2
         if width > 1 and piece not in self._one_lane and self._may_go_in_step(piece, width):
             body = piece.body.block
@@ -168,15 +173,23 @@ class BlockPlan(Plan):
                 return width, strides
         return 1, {}
 
-    def _may_go_in_step(self, piece: Parallel, width: int) -> bool:
+    def _reader(self, piece: Parallel) -> tuple[PieceReader, dict[str, Dimension]]:
+        """A reader of a piece, and its dimensions by their names."""
         apart = ids_apart(self.grid, self.block)
         known = {value: item for values, item in zip(self.split.ids, apart.items, strict=True) for value in values}
-        x = next(each for each in apart.dimensions if each.name == "thread.x")
         reader = PieceReader(piece, known, apart.dimensions, self.ranges)
+        return reader, {each.name: each for each in apart.dimensions}
+
+    def _bounds_of(self, piece: Parallel, names: Mapping[Value, str]) -> PieceBounds:
+        reader, dimensions = self._reader(piece)
+        return find_bounds(piece, reader, [dimensions.get(f"thread.{axis}") for axis in "xyz"], names)
+
+    def _may_go_in_step(self, piece: Parallel, width: int) -> bool:
+        reader, dimensions = self._reader(piece)
         variables = (op for op in self.function.walk() if isinstance(op, DeviceVariableBuffer))
         memories = frozenset((*self.function.arguments, *variables))
         known_apart = memories if self._are_threads_independent else frozenset[Value]()
-        return Lockstep(piece, reader, x, known_apart).may_go(width, self.overlapping())
+        return Lockstep(piece, reader, dimensions["thread.x"], known_apart).may_go(width, self.overlapping())
 
     def _entry_of_blocks(self) -> str:
         """`@part(context, part, parts)`: some of the blocks."""

@@ -6,7 +6,8 @@ no two of them come to one place, of which one writes, neighbours run in the lan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from windlass.ir import Value
 from windlass.loops import WARPS, Allocate, Parallel
@@ -15,6 +16,7 @@ from windlass.native.arithmetic import Arithmetic
 from windlass.native.control import BodyWriter
 from windlass.native.lanes import Lanes
 from windlass.native.memory import MemoryWriter, Place
+from windlass.native.piece_bounds import PieceBounds
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.strides import Stride
@@ -23,24 +25,27 @@ from windlass.parallel.kept_values import KEPT
 Size3 = tuple[int, int, int]
 WidthOf = Callable[[Parallel], "tuple[int, dict[Value, Stride]]"]
 """How many lanes a piece has, and the strides of its values then."""
+BoundsOf = Callable[[Parallel, Mapping[Value, str]], PieceBounds]
+"""Which threads have something to do in a piece before which so much is known."""
+
+
+@dataclass(frozen=True)
+class BlockShape:
+    """The threads of a block, how much shared memory the launch gives it, and how its pieces are run."""
+
+    size: Size3
+    shared_bytes: int
+    width_of: WidthOf
+    bounds_of: BoundsOf
 
 
 class BlockWriter(BodyWriter):
-    """Writes what a block does: common values and control by itself, pieces as loops over the threads of `block`."""
+    """Writes what a block does: common values and control by itself, pieces as loops over its threads."""
 
-    def __init__(
-        self,
-        memory: MemoryWriter,
-        arithmetic: Arithmetic,
-        ranges: LaunchRanges,
-        block: Size3,
-        shared_bytes: int,
-        width_of: WidthOf,
-    ) -> None:
+    def __init__(self, memory: MemoryWriter, arithmetic: Arithmetic, ranges: LaunchRanges, shape: BlockShape) -> None:
         super().__init__(memory.lanes, memory, arithmetic, ranges)
-        self._block = block
-        self._shared_bytes = shared_bytes
-        self._width_of = width_of
+        self._shape = shape
+        self._block = shape.size
         self._dynamic: Place | None = None
         self._writers[Parallel] = self._parallel
         self._writers[Allocate] = self._allocate
@@ -51,7 +56,7 @@ class BlockWriter(BodyWriter):
         elif self._dynamic is not None:  # all such arrays are one
             self.memory.places[op] = self._dynamic
         else:
-            self.memory.allocate_for_block(op, self._shared_bytes, is_zero=True)
+            self.memory.allocate_for_block(op, self._shape.shared_bytes, is_zero=True)
             self._dynamic = self.memory.places[op]
 
     # -- pieces -------------------------------------------------------------------------------------------------------
@@ -64,7 +69,7 @@ class BlockWriter(BodyWriter):
                 self._warp = warp
                 self.write(op.body.block)
         elif op.kind in ("block", "lane"):
-            width, strides = self._width_of(op)
+            width, strides = self._shape.width_of(op)
             self.text.width = width
             try:
                 self._piece(op, strides)
@@ -82,21 +87,28 @@ class BlockWriter(BodyWriter):
         if op.kind == "lane":
             self._lanes(arguments, lanes, lambda: writer.write(op.body.block))
         else:
-            self._threads(arguments, lanes, 2, lambda: writer.write(op.body.block))
+            bounds = self._shape.bounds_of(op, self.lanes.names)
+            self._threads(arguments, lanes, bounds, 2, lambda: writer.write(op.body.block))
 
-    def _threads(self, ids: Sequence[Value], lanes: Lanes, axis: int, write: Callable[[], None]) -> None:
+    def _threads(
+        self, ids: Sequence[Value], lanes: Lanes, bounds: PieceBounds, axis: int, write: Callable[[], None]
+    ) -> None:
         """Loops over the threads, x the innermost."""
         if axis < 0:
             write()
             return
         if self._block[axis] == 1:
             lanes.names[ids[axis]] = "0"
-            self._threads(ids, lanes, axis - 1, write)
+            self._threads(ids, lanes, bounds, axis - 1, write)
             return
         text = self.text
-        with text.counted("thread", "0", str(self._block[axis]), 1 if axis else text.width) as number:
+        first, last = map(str, bounds.ranges[axis]) if axis else bounds.of_x(text, self.lanes)
+        step = 1 if axis else text.width
+        if step > 1 and first != "0":  # strips begin where they would
+            first = text.put(f"and i64 {first}, {-step}")
+        with text.counted("thread", first, last, step) as number:
             lanes.names[ids[axis]] = text.put(f"trunc i64 {number} to i32")
-            self._threads(ids, lanes, axis - 1, write)
+            self._threads(ids, lanes, bounds, axis - 1, write)
 
     def _lanes(self, ids: Sequence[Value], lanes: Lanes, write: Callable[[], None]) -> None:
         """A loop over the threads of a warp."""

@@ -1,12 +1,15 @@
 """Whether neighbouring threads may run a piece in step, in the lanes of a vector, though they run it in order.
 
 They may if no lane comes to a place that another one of its strip writes: then it does not matter whether one has done
-all of its piece before the next begins. Two accesses of lanes x and x + d are told apart
+all of its piece before the next begins. Two accesses of lanes x and x + d are told apart, for each d by itself,
 
-* by their addresses, if these differ by a known number for each d: `tile[x]` and `tile[x]`;
-* by the bounds of what they differ by: `tile[x]` and `tile[64 + x]`;
+* by the bounds of what their addresses differ by: `tile[x]` and `tile[64 + x]`;
+* by what that is a multiple of: `tile[2 * x]` and `tile[2 * x + 1]`, `tile[y][x]` for all y of a loop;
 * by a condition that can't hold where they are the same: of `tile[x] += tile[x + s]` under `x < s` both are one only if
   s = x - x', which makes that condition x' < 0.
+
+Where they do come to one place it does not matter if what the earlier thread does there stands before what the later
+one does, and no loop goes round both: `tile[x] = tile[x + 1]` reads before it writes.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from windlass.loops import (
     Atomic,
     AtomicUpdate,
     CompareExchange,
+    DoWhile,
+    For,
     Load,
     Parallel,
     Store,
@@ -88,6 +93,8 @@ class Lockstep:
         self._x = x
         self._apart = apart
         """Memories in which threads are known to keep apart."""
+        self._order = {op: number for number, op in enumerate(piece.body.walk())}
+        """In what order lanes in step do what stands in no loop."""
 
     def may_go(self, width: int, overlapping: frozenset[Value]) -> bool:
         """Whether strips of so many lanes may; `overlapping` are memories that may share bytes with others."""
@@ -131,33 +138,64 @@ class Lockstep:
             return None
         return _Place(access, address, self._reader.domain_at(access.block), width)
 
+    def _is_in_order(self, earlier: Access, later: Access) -> bool:
+        """Whether lanes in step do all of the one before any of the other; one op does it lane after lane."""
+        loops = self._loops_around(earlier) & self._loops_around(later)
+        return self._order[earlier] <= self._order[later] and not loops
+
+    def _loops_around(self, op: Op) -> set[Op]:
+        found: set[Op] = set()
+        around = op.parent_op
+        while around is not None and around is not self._piece:
+            if isinstance(around, For | DoWhile):
+                found.add(around)
+            around = around.parent_op
+        return found
+
     def _may_meet(self, one: _Place, place: _Place, width: int) -> bool:
-        """Whether two lanes of a strip may come to one place, by one access and the other."""
+        """Whether two lanes of a strip may come to one place, by one access and the other, in the wrong order."""
         if one.width != place.width:
             return True
         inner = [each for each in place.domain.dimensions if each not in self._reader.threads]
-        others = {each: Dimension(f"{each.name}'", each.size, each.order) for each in (*inner, self._x)}
-        replaced = {old: Index.of(new) for old, new in others.items()}
-        difference = one.address - place.address.substitute(replaced)
-        if any(number % one.width for number in (*difference.terms.values(), difference.constant)):
-            return True
-        x, there = self._x, others[self._x]
-        factor = difference.terms.get(x, 0)
-        rest = difference - Index.of(x).scale(factor) - Index.of(there).scale(difference.terms.get(there, 0))
-        if difference.terms.get(there, 0) == -factor and not rest.terms:
-            return any(factor * apart == rest.constant for apart in range(1 - width, width) if apart)
-        box = one.domain.box.hull(place.domain.box)
-        for old, new in others.items():
-            box = box.replace(old, *one.domain.box.bounds(old)).replace(new, *place.domain.box.bounds(old))
+        replaced = {each: Index.of(Dimension(f"{each.name}'", each.size, each.order)) for each in inner}
+        box = one.domain.box
+        for old in place.domain.dimensions:
+            if old in replaced:
+                (new,) = replaced[old].terms
+                assert isinstance(new, Dimension)
+                box = box.replace(new, *place.domain.box.bounds(old))
+            elif old is not self._x:
+                box = box.restrict(old, *place.domain.box.bounds(old))
+        low, high = place.domain.box.bounds(self._x)
+        conditions, others = (
+            [condition for condition in each.domain.mask.conjuncts() if isinstance(condition, AtLeastZero)]
+            for each in (one, place)
+        )
+        x = Index.of(self._x)
+        for apart in range(1 - width, width):
+            if not apart:
+                continue
+            first, last = (one, place) if apart > 0 else (place, one)
+            if self._is_in_order(first.access, last.access):
+                continue
+            moved = {**replaced, self._x: x + apart}
+            difference = one.address - place.address.substitute(moved)
+            both = box.restrict(self._x, low - apart, high - apart)
+            if both.is_empty or self._is_never_zero(difference, one.width, both):
+                continue
+            known = [*conditions, *(each.substitute(moved) for each in others)]
+            if not any(_contradicts(each, difference, both) for each in known):
+                return True
+        return False
+
+    @staticmethod
+    def _is_never_zero(difference: Index, width: int, box: Box) -> bool:
+        """Whether two addresses are never the same, and elements there are apart."""
+        if any(number % width for number in (*difference.terms.values(), difference.constant)):
+            return False
         low, high = difference.value_range(box)
         common = math.gcd(*difference.terms.values())
-        if low > 0 or high < 0 or (common and difference.constant % common):
-            return False
-        conditions = [*one.domain.mask.conjuncts()]
-        for each in place.domain.mask.conjuncts():
-            if isinstance(each, AtLeastZero):
-                conditions.append(each.substitute(replaced))
-        return not any(_contradicts(each, difference, box) for each in conditions)
+        return low > 0 or high < 0 or (difference.constant % common != 0 if common else difference.constant != 0)
 
 
 def _contradicts(condition: Predicate, zero: Index, box: Box) -> bool:

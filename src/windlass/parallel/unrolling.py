@@ -92,10 +92,11 @@ def _known_rounds(op: For | DoWhile) -> int:
             return 0
         return count if count <= MOST_ROUNDS else 0
     for number in range(1, MOST_ROUNDS + 1):
-        known = {argument: each for argument, each in zip(arguments, carried, strict=True) if each is not None}
+        pairs = zip(arguments, carried, strict=True)
+        known: dict[Value, Constant] = {argument: each for argument, each in pairs if each is not None}
         for inner in body:
             found = _number_of(inner, known)
-            if found is not None:
+            if found is not None and isinstance(inner, TensorOp):
                 known[inner] = found
         decides = _known(end.operands[0], known)
         if decides is None:
