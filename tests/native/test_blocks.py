@@ -108,13 +108,13 @@ __global__ void earlier(int *x) {  // each thread reads what an earlier one has 
     __syncthreads();
     x[t] = s[t + 1];
 }
-__global__ void rounds(int *x) {  // the rounds of a thread stand before those of the next one
+__global__ void rounds(int *x, int n) {  // the rounds of a thread stand before those of the next one
     __shared__ int s[72];
     int t = threadIdx.x;
     s[t] = x[t];
     if (t < 8) s[64 + t] = t;
     __syncthreads();
-    for (int k = 1; k < 4; k++) s[t] += s[t + k] * k;
+    for (int k = 1; k < n; k++) s[t] += s[t + k] * k;
     __syncthreads();
     x[t] = s[t];
 }
@@ -179,7 +179,7 @@ LAUNCHES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "until": ((1, 32), (integers(99, 32), np.zeros(32, np.int32))),
     "later": ((1, 64), (integers(99, 64),)),
     "earlier": ((1, 64), (integers(99, 64),)),
-    "rounds": ((1, 64), (integers(99, 64),)),
+    "rounds": ((1, 64), (integers(99, 64), 4)),
     "places": ((1, 64), (integers(99, 64),)),
     "scan": ((1, 64), (integers(99, 64), 9)),
     "histogram": ((3, 64), (integers(16, 1000), np.zeros(16, np.int32), 1000)),
