@@ -114,7 +114,7 @@ __global__ void rounds(int *x, int n) {  // the rounds of a thread stand before 
     s[t] = x[t];
     if (t < 8) s[64 + t] = t;
     __syncthreads();
-    for (int k = 1; k < n; k++) s[t] += s[t + k] * k;
+    for (int k = 0; k < n; k++) s[t + k] = s[t + k + 1] + k;
     __syncthreads();
     x[t] = s[t];
 }

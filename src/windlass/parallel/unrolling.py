@@ -3,8 +3,8 @@
     for (int s = 128; s > 0; s /= 2) { if (t < s) part[t] += part[t + s]; __syncthreads(); }
         =  if (t < 128) part[t] += part[t + 128];  __syncthreads();  if (t < 64) part[t] += part[t + 64]; …
 
-How far threads reach in a round, and which of them do, are numbers then: of `part[t]` and `part[t + 128]` it can be told
-that they are apart, and a shuffle by a known number of lanes is a permutation. Loops that count, without such numbers
+How far threads reach in a round, and which of them do, are numbers then: `part[t]` and `part[t + 128]` can be told
+apart, and a shuffle by a known number of lanes is a permutation. Loops that count, without such numbers
 of their own, stay as they are.
 """
 
