@@ -17,13 +17,16 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
+from typing import TYPE_CHECKING
 
 from windlass import ops
+from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
+from windlass.lowering.native_loops import take_loops_by
 from windlass.lowering.polling import is_brief
 from windlass.parallel.memory_sums import move_sums_inward
 from windlass.parallel.specialization import specialize_for
@@ -34,10 +37,15 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
-from windlass.runtime.settings import raising_seconds
+from windlass.runtime.settings import native_code_is_allowed, raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
+
+if TYPE_CHECKING:
+    import windlass.native.element_loops as element_loops
+else:
+    element_loops = deferred("windlass.native.element_loops")  # loads LLVM, which programs without loops need not
 
 MOST_FROM_LINES = 2
 """For so many sets of addresses a launch is compiled; arrays at others are copied."""
@@ -255,6 +263,14 @@ def _rewrite_module(module: Module, device: Device, rules: RuleSet) -> tuple[Mod
     changed = module.clone()
     ledgers = [rewrite_function(function, rules, device=device) for function in changed.functions.values()]
     return changed, [entry for ledger in ledgers for entry in ledger.entries]
+
+
+def _take_loops(module: Module, name: str) -> None:
+    if native_code_is_allowed():
+        element_loops.take_element_loops(module, name)
+
+
+take_loops_by(_take_loops)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

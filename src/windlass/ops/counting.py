@@ -63,12 +63,13 @@ def find_counter(loop: Loop) -> Counter | None:
 class Bound(NamedTuple):
     """A carried integer that begins with `start`, grows by `step` each round (which is not 0), and is tested against
     `limit`: both are values from outside of the loop. The loop goes on while it has not passed the limit, or reached
-    it."""
+    it. `position` is its own among what is carried."""
 
     start: Value
     step: int
     limit: Value
     is_limit_included: bool
+    position: int
 
 
 def find_bound(loop: Loop) -> Bound | None:
@@ -105,7 +106,7 @@ def find_bound(loop: Loop) -> Bound | None:
         limit = Constant.of(int(limit.number), limit.dtype)
     elif any(limit in op.results for op in loop.cond.block):
         return None
-    return Bound(loop.operands[argument.index], step, limit, direction in ("LE", "GE"))
+    return Bound(loop.operands[argument.index], step, limit, direction in ("LE", "GE"), argument.index)
 
 
 def _tested(loop: Loop) -> tuple[Argument, Value, str] | None:

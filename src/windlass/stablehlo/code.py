@@ -18,6 +18,7 @@ from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
+from windlass.lowering.native_loops import take_loops
 from windlass.lowering.polling import add_polls, calls_native_code
 from windlass.ops import CustomDerivative, call_composites, expand_composites
 from windlass.precision import Limbs, spread_module
@@ -144,6 +145,8 @@ class Code:
             spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
+        if surroundings.is_whole and device.name == "cpu" and not self.is_given:
+            take_loops(module, self.name)
         if self.is_exact or self.limbs is not None:
             keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
             for function in module.functions.values():
