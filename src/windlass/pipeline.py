@@ -43,7 +43,7 @@ from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
 
 if TYPE_CHECKING:
-    import windlass.native.element_loops as element_loops
+    from windlass.native import element_loops
 else:
     element_loops = deferred("windlass.native.element_loops")  # loads LLVM, which programs without loops need not
 

@@ -53,9 +53,9 @@ _CHEAP = (
 MOST_SPECULATED = 12
 """So many cheap ops of a branch are computed for lanes that don't take it, rather than asking whether some do."""
 ROUNDS_UNTIL_POLL = 1 << 16
-"""After so many rounds a loop that may take long asks whether it is to stop."""
+"""After so many rounds, those of loops in it counted, a loop that may take long asks whether it is to stop."""
 FEW_ROUNDS = 1 << 24
-"""A loop that is known to go round no more often does not ask."""
+"""A loop that is known to go round no more often, with those in it, does not ask."""
 
 Arm = tuple[list[str], str]
 """What a branch yields, and the label of the block where it ends."""
@@ -104,9 +104,22 @@ class BodyWriter:
                 return
             self.write_op(op)
 
-    def may_take_long(self, trips: Value) -> bool:
-        """Whether a loop of so many rounds asks whether to stop."""
-        return self._ranges.of(trips).high > FEW_ROUNDS
+    def rounds_until_poll(self, loop: For) -> int:
+        """After how many rounds a loop asks whether to stop: 0 if it doesn't, as it can't take long,
+        or as loops in it ask."""
+        within = self._rounds_within(loop.body.block)
+        if within > FEW_ROUNDS or (1 + within) * self._ranges.of(loop.trip_count).high <= FEW_ROUNDS:
+            return 0
+        return max(ROUNDS_UNTIL_POLL // (1 + within), 1)
+
+    def _rounds_within(self, block: Block) -> int:
+        """How many rounds counted loops in a block go at most."""
+        return sum(
+            (1 + self._rounds_within(op.body.block)) * max(self._ranges.of(op.trip_count).high, 0)
+            if isinstance(op, For)
+            else sum(map(self._rounds_within, (each for region in op.regions for each in region.blocks)))
+            for op in block
+        )
 
     def poll_after(self, number: str, often: int) -> None:
         """Ask after the last of each so many (as power of two) whether to stop: then nothing more is done."""
@@ -416,8 +429,9 @@ class _LoopWriter:
         lanes, text = self.lanes, self.text
         if self.trips is not None:
             following = text.put(f"add i64 {counter}, 1")
-            if self.around.may_take_long(self.trips):
-                self.around.poll_after(counter, ROUNDS_UNTIL_POLL)
+            rounds = self.around.rounds_until_poll(self.op) if isinstance(self.op, For) else 0
+            if rounds:
+                self.around.poll_after(counter, rounds)
             text.go(head)
             return following
         condition = self.block.terminator.operands[0]
