@@ -142,10 +142,16 @@ def test_what_is_not_raised_runs_as_native_code(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(found[1], wanted[1])
 
 
-def test_it_has_no_derivative_and_says_so(module: wl.cuda.Module) -> None:
+def test_its_derivative_takes_numbers_structs_variables_and_null(module: wl.cuda.Module) -> None:
     run = native(module["mix"], 2, 32)
-    with pytest.raises(wl.WindlassError, match=r"WL0901.*native code, which has no derivatives"):
-        jax.grad(lambda y: run(jnp.asarray(X), y, 50, 1.0, 0.0, STEP, None).sum())(jnp.asarray(Y))
+
+    def total(x: Any, y: Any, a: Any, b: Any) -> Any:
+        return run(x, y, 50, a, b, STEP, None).sum()
+
+    by_x, by_y, by_a, by_b = jax.grad(total, (0, 1, 2, 3))(X, Y, jnp.float32(0.5), jnp.float32(0.25))
+    np.testing.assert_allclose(by_x, np.full(50, 0.5))
+    np.testing.assert_allclose(by_y, np.resize([0.25, 0.5, 2], 50))
+    np.testing.assert_allclose((by_a, by_b), (X.sum(), 50), rtol=1e-6)
 
 
 def test_a_thread_that_leaves_its_array_is_told_of(module: wl.cuda.Module) -> None:

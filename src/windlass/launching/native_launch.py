@@ -70,6 +70,17 @@ def compile_launch(
 
     Raises NotNative where there is none.
     """
+    return compile_with_function(launch, facts=facts, is_independent=is_independent, schedule=schedule)[1]
+
+
+def compile_with_function(
+    launch: Request,
+    *,
+    facts: LaunchFacts | None = None,
+    is_independent: bool = False,
+    schedule: Schedule | None = None,
+) -> tuple[Function, NativeCode]:
+    """As `compile_launch`, with the function of the loop level that the code is made of."""
     kernel, shape = launch.kernel, launch.shape
     if kernel.texture_uses or kernel.has_textures_known:
         raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
@@ -82,18 +93,23 @@ def compile_launch(
         if schedule is not None:
             special = schedules.schedule_loops(special, schedule, _specification_of(launch))
         try:
-            return native_code.compile_kernel(special, facts, is_independent=is_independent)
+            # Code of blocks whose threads meet is made of pieces, into which it takes the function apart.
+            return special, native_code.compile_kernel(special.clone(), facts, is_independent=is_independent)
         except native_code.UncountedLoop as loop:
             uncounted |= {loop.loop}
         except native_code.NotNative:
             raise
         except Exception as defect:  # ours, which must not take the user's result away
-            try:
-                told = (str(defect).splitlines() or [""])[0]
-            except Exception:  # it holds an op that is gone, and can't be told
-                told = ""
-            reason = f"a defect of Windlass ({type(defect).__name__}: {told})"
-            raise native_code.NotNative(reason, special.source) from defect
+            raise native_code.NotNative(told_of_defect(defect), special.source) from defect
+
+
+def told_of_defect(defect: Exception) -> str:
+    """The reason why there is no native code where we failed."""
+    try:
+        told = (str(defect).splitlines() or [""])[0]
+    except Exception:  # it holds an op that is gone, and can't be told
+        told = ""
+    return f"a defect of Windlass ({type(defect).__name__}: {told})"
 
 
 def specialized(launch: Request) -> Function:

@@ -18,8 +18,9 @@ import numpy as np
 from windlass.diagnostics import RaisingError, WindlassError
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import PreparedFunction, Request
+from windlass.launching.native_derivatives import NativeProgram, Source
 from windlass.launching.native_launch import (
-    compile_launch,
+    compile_with_function,
     fault_error,
     known_integers,
     may_replace_emulator,
@@ -29,7 +30,6 @@ from windlass.launching.value_launch import (
     as_raised,
     error_readers,
     is_jax_value,
-    refuse_derivatives,
     refuse_traced_members,
     result_of,
     value_of_variable,
@@ -115,11 +115,10 @@ class NativeFunction(PreparedFunction):
     Raises NotNative where there is none.
     """
 
-    __slots__ = ("_call", "_function", "_kernel", "_operands", "is_kept", "written")
+    __slots__ = ("_call", "_function", "_operands", "_program", "is_kept", "written")
 
     def __init__(self, launch: Request) -> None:
         kernel, values = launch.kernel, launch.arguments
-        self._kernel = kernel
         if not is_supported():
             raise NotNative("this version of jaxlib calls functions in another way than is known")
         refuse_traced_members(kernel, values)
@@ -131,19 +130,27 @@ class NativeFunction(PreparedFunction):
         slots = self._operands.slots
         key = (launch.shape, tuple(known_integers(launch).items()), tuple(slots), vector_functions_are_allowed())
         with kernel.lock:
-            found: XlaCall | NotNative | None = kernel.native_calls.get(key)
+            found: NativeProgram | NotNative | None = kernel.native_calls.get(key)
             if found is None:
                 try:
-                    code = compile_launch(launch, facts=_facts_of(launch, slots))
-                    flops = math.prod(launch.shape.grid + launch.shape.block) * sum(1 for _ in kernel.function.walk())
-                    found = enter(kernel.name, code, slots, flops)
+                    facts = _facts_of(launch, slots)
+                    function, code = compile_with_function(launch, facts=facts)
+                    source = Source(function, facts, tuple(slots))
+                    call = enter(kernel.name, code, slots, source.flops())
+                    shapes = [_shape_of(value) for value in values]
+
+                    def enter_call(call: XlaCall) -> Callable[..., Any]:
+                        _launches[call.number] = ref(kernel), shapes
+                        return _callable(call)
+
+                    found = NativeProgram(kernel, source, call, enter_call, len(self.written))
                 except NotNative as reason:
                     found = reason
                 kernel.native_calls.keep(key, found)
         if isinstance(found, NotNative):
             raise found
-        self._call = found
-        _launches[found.number] = ref(kernel), [_shape_of(value) for value in values]
+        self._program = found
+        self._call = found.call
         self.is_kept = self._operands.is_kept
 
         def run(*inputs: Any) -> Any:
@@ -170,9 +177,7 @@ class NativeFunction(PreparedFunction):
         operands = self._operands.enter(inputs)
         if not self._call.code.most_parts:
             return [inputs[self._operands.place_of[position]] for position in self.written]
-        plain = _callable(self._call)
-        reason = "it runs as native code, which has no derivatives"
-        return refuse_derivatives(self._kernel, plain, reason)(*operands)
+        return self._program.apply(*operands)
 
 
 class _Operands:

@@ -1,8 +1,9 @@
 """The loop level: kernels as structured control flow over memory, before raising.
 
 Takes and gives functions of the loop level: `frontends` makes them, `raising` makes tensor programs of them. Here are
-their ops (control.py, memory.py, subscripts.py, meeting.py, telling.py, launches.py), what they mean (`evaluate` of
-each, evaluation.py), how they are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
+their ops (control.py, memory.py, subscripts.py, tape.py, meeting.py, telling.py, launches.py), what they mean
+(`evaluate` of each, evaluation.py), how they are written (text.py) and what holds of them (verifier.py). Start reading
+at control.py.
 """
 
 from typing import TYPE_CHECKING
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         combine,
     )
     from windlass.loops.subscripts import Subscript
+    from windlass.loops.tape import Pop, Push
     from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Mark, Print
     from windlass.loops.threads import Buffer, StoppedError
 else:
@@ -68,6 +70,7 @@ else:
             "accessed_dtype combine"
         ),
         "subscripts": "Subscript",
+        "tape": "Pop Push",
         "telling": "Assert CheckAlignment CheckRange DeviceCall Mark Print",
         "threads": "Buffer StoppedError",
     }
@@ -107,7 +110,9 @@ __all__ = [
     "Mark",
     "NullBuffer",
     "Parallel",
+    "Pop",
     "Print",
+    "Push",
     "SameBuffer",
     "SelectBuffer",
     "StoppedError",

@@ -93,6 +93,8 @@ class Thread:
         self.number = number
         self.shared = shared
         self.values: dict[Value, Any] = {}
+        self.tape: list[Results] = []
+        """What `Push` keeps."""
 
     @property
     def lane(self) -> int:

@@ -11,7 +11,7 @@ Nothing here knows of CUDA. Start reading at plan.py; strides.py says which valu
 writes branches and loops, memory.py accesses, arithmetic.py everything else.
 """
 
-from windlass.native.block_plan import compile_kernel
+from windlass.native.block_plan import are_threads_independent, compile_kernel
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.plan import NativeCode
 from windlass.native.refusal import NOT_NATIVE, NotNative, UncountedLoop
@@ -26,5 +26,6 @@ __all__ = [
     "NotNative",
     "Runner",
     "UncountedLoop",
+    "are_threads_independent",
     "compile_kernel",
 ]

@@ -127,7 +127,7 @@ _BY_NAME: dict[type[Op], str] = {
 LIBRARY = frozenset(
     name + suffix
     for suffix in ("", "f")
-    for name in (*_INTRINSICS.values(), *_BY_NAME.values(), "fmod")
+    for name in (*_INTRINSICS.values(), *_BY_NAME.values(), "fmod", "sincos")
 )  # fmt: skip
 """What of the C library native code may call."""
 

@@ -57,6 +57,14 @@ def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bo
     return plan(function, facts, is_known_independent=is_independent).compile()
 
 
+def are_threads_independent(function: Function, facts: LaunchFacts) -> bool:
+    """Whether it is proved that the threads of a launch may run in any order, but for how sums are rounded.
+
+    Raises NotNative where the function is no single launch.
+    """
+    return Plan(function, facts, is_known_independent=True).proves_independence(floats_may_be_rounded=True)
+
+
 class BlockPlan(Plan):
     """Blocks whose threads meet or share memory: parts of the work are some of the blocks, one after another."""
 
@@ -99,9 +107,9 @@ class BlockPlan(Plan):
         most_parts = min(blocks, 1) if self.is_ordered else blocks
         return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), self._widest, self.is_ordered)
 
-    def proves_independence(self) -> bool:
+    def proves_independence(self, *, floats_may_be_rounded: bool = False) -> bool:
         """Whether blocks come to places of their own: so do all threads, or those of any two blocks."""
-        self._are_threads_independent = super().proves_independence()
+        self._are_threads_independent = super().proves_independence(floats_may_be_rounded=floats_may_be_rounded)
         if self._are_threads_independent:
             return True
         apart = ids_apart(self.grid, self.block)
@@ -151,6 +159,7 @@ class BlockPlan(Plan):
                 *text.lines,
                 "  br label %done",
                 "done:",
+                *memory.frame.endings,
                 "  ret void",
                 "}",
             )

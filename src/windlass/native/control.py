@@ -23,7 +23,9 @@ from windlass.loops import (
     If,
     Load,
     NullBuffer,
+    Pop,
     Print,
+    Push,
     SameBuffer,
     SelectBuffer,
     Store,
@@ -38,6 +40,7 @@ from windlass.native.memory import MemoryWriter, Place
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NotNative, UncountedLoop
 from windlass.native.strides import carried_arguments, lanes_part
+from windlass.native.tape import TapeWriter
 from windlass.native.text import ALL, scalar_type
 from windlass.ops.base import TensorOp
 from windlass.ops.comparison import Compare
@@ -72,6 +75,7 @@ class BodyWriter:
         self.arithmetic = arithmetic
         self._parts = 0
         """How many branches and loops around are run by some of the lanes only, or again and again."""
+        tape = TapeWriter(lanes, memory)
         self._writers: dict[type[Op], Callable[..., None]] = {
             Allocate: memory.allocate,
             Load: memory.load,
@@ -79,6 +83,8 @@ class BodyWriter:
             Atomic: memory.atomic,
             CompareExchange: memory.exchange,
             AtomicUpdate: lambda op: memory.update(op, self.write),
+            Push: tape.push,
+            Pop: tape.pop,
             NullBuffer: self._null,
             ViewBuffer: self._view,
             SelectBuffer: self._select_buffer,

@@ -33,9 +33,16 @@ from windlass.ops.conversion import byte_width
 
 
 def is_independent(
-    launch: Parallel, indices: IndexReader, dimensions: Sequence[Dimension], overlapping: frozenset[Value]
+    launch: Parallel,
+    indices: IndexReader,
+    dimensions: Sequence[Dimension],
+    overlapping: frozenset[Value],
+    *,
+    floats_may_be_rounded: bool = False,
 ) -> bool:
     """Whether it is proved that no thread reads or writes what another one writes, but for the memory of a block.
+
+    Sums of floats by atomic operations depend on the order by how they are rounded alone, which may not matter.
 
     The threads are told apart by `dimensions`: without those within blocks it is proved of threads of any two blocks.
     `overlapping` are arguments of the function that may share bytes with others.
@@ -58,7 +65,10 @@ def is_independent(
             continue
         if memory in overlapping:
             return False
-        if all(isinstance(each, Atomic) and is_orderless(each) for each in found) and _is_one_kind(found):
+        if _is_one_kind(found) and all(
+            isinstance(each, Atomic) and (is_orderless(each) or (floats_may_be_rounded and _is_sum_of_floats(each)))
+            for each in found
+        ):
             continue
         if not _are_apart(found, indices, dimensions):
             return False
@@ -97,6 +107,10 @@ def _is_written(memory: Value, accesses: dict[Value, list[Access]]) -> bool:
 def _is_one_kind(found: Sequence[Access]) -> bool:
     """Whether all of them do the same on the same kind of number, so that their order does not matter."""
     return len({(each.kind, accessed_dtype(each)) for each in found if isinstance(each, Atomic)}) == 1
+
+
+def _is_sum_of_floats(op: Atomic) -> bool:
+    return op.kind == "fadd" and not op.uses
 
 
 def _memories(buffer: Value) -> Iterator[Value]:

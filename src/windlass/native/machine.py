@@ -22,8 +22,8 @@ from windlass.native.wrapped_counters import keep_wrapped_counters
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
-_MEMORY = frozenset({"memset", "memcpy", "memmove"})
-"""What the code generator calls of itself."""
+_MEMORY = frozenset({"memset", "memcpy", "memmove", "realloc", "free"})
+"""What the code generator calls of itself, and what makes tapes longer."""
 THREADS = frozenset(
     f"pthread_{name}"
     for name in (

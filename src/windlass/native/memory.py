@@ -87,6 +87,8 @@ class Frame:
 
     def __init__(self) -> None:
         self.allocations: list[str] = []
+        self.endings: list[str] = []
+        """Instructions before the function returns."""
         self.size = 0
 
 
@@ -462,11 +464,16 @@ class MemoryWriter:
             lane = text.put(f"zext i{lanes.width} {short} to i64") if lanes.width < 64 else short
             if not is_one:
                 offset = text.put(f"extractelement {text.vector('i64')} {offset}, i64 {lane}")
+        self.note_thread(_site(op, place), offset, lane)
+
+    def note_thread(self, site: Site, offset: str, lane: str = "0") -> None:
+        """Note what goes wrong there, and in which thread: that of a lane."""
+        lanes, text = self.lanes, self.text
         ids: list[str] = []
         for each in lanes.ids:
             number = text.put(f"zext i32 {lanes.name(each)} to i64")
             ids.append(f"i64 {text.put(f'add i64 {number}, {lane}') if lanes.stride(each) else number}")
-        self.sites.append(_site(op, place))
+        self.sites.append(site)
         text.do_call("windlass.note", "ptr %context", f"i64 {len(self.sites)}", *ids, f"i64 {offset}")
 
 

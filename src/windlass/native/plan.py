@@ -82,8 +82,12 @@ class Plan:
         self.is_ordered = facts.is_ordered or not (is_known_independent or self.proves_independence())
         self.is_ordered |= math.prod(facts.extents) == 1
 
-    def proves_independence(self) -> bool:
-        return is_independent(self.launch, self.indices, self.ids.dimensions, self.overlapping())
+    def proves_independence(self, *, floats_may_be_rounded: bool = False) -> bool:
+        """Whether the threads come to places of their own; sums of floats may be rounded in any order."""
+        overlapping, dimensions = self.overlapping(), self.ids.dimensions
+        return is_independent(
+            self.launch, self.indices, dimensions, overlapping, floats_may_be_rounded=floats_may_be_rounded
+        )
 
     def overlapping(self) -> frozenset[Value]:
         """The arguments that may share bytes with others."""
@@ -204,6 +208,8 @@ class Plan:
                 *nest.before,
                 *text.lines,
                 *nest.after,
+                *memory.frame.endings,
+                "  ret void",
                 "}",
             )
         )
@@ -324,7 +330,6 @@ class Plan:
             *_loop_end("chunk", STRIPS_UNTIL_POLL),
             *_loop_end("row"),
             "done:",
-            "  ret void",
         )
         return _Nest(before, after)
 
@@ -355,7 +360,7 @@ class Plan:
                     *_poll("%block.number", STRIPS_UNTIL_POLL // max(math.prod(self.block), 1)),
                 ]
             after += _loop_end(f"loop{place}")
-        return _Nest(tuple(before), (*after, "done:", "  ret void"))
+        return _Nest(tuple(before), (*after, "done:"))
 
 
 def gathers_in_parting_loops(body: Block, strides: Mapping[Value, Stride]) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from windlass.ir import BufferType, Function, Value
 from windlass.loops import (
     Access,
+    Allocate,
     Atomic,
     AtomicUpdate,
     CompareExchange,
     DeviceCall,
     DeviceVariableBuffer,
     Load,
+    NullBuffer,
     Store,
     accessed_dtype,
 )
@@ -29,8 +31,8 @@ def written_variables(function: Function) -> frozenset[str]:
 
 
 def _written(function: Function) -> frozenset[Value]:
-    """The parameters and device variables whose memory the kernel may write."""
-    roots = _roots(function)
+    """The parameters, device variables and allocations whose memory the kernel may write."""
+    roots = find_roots(function)
     written: set[Value] = set()
     for op in function.walk():
         if isinstance(op, DeviceCall):
@@ -63,8 +65,8 @@ def variables_used(function: Function) -> tuple[str, ...]:
     return tuple(dict.fromkeys(op.variable for op in function.walk() if isinstance(op, DeviceVariableBuffer)))
 
 
-def _roots(function: Function) -> dict[Value, frozenset[Value]]:
-    """For each pointer value, the parameters and device variables that it may come from.
+def find_roots(function: Function) -> dict[Value, frozenset[Value]]:
+    """For each pointer value, the parameters, device variables, allocations and null pointers that it may come from.
 
     Pointers pass through selects, the results of branches and values carried by loops: every buffer operand of such an
     op (and of the terminators inside) may become any of its buffer results and body arguments. A fixpoint, since loops
@@ -73,11 +75,14 @@ def _roots(function: Function) -> dict[Value, frozenset[Value]]:
     roots: dict[Value, frozenset[Value]] = {
         argument: frozenset({argument}) for argument in function.arguments if isinstance(argument.type, BufferType)
     }
-    roots |= {op: frozenset({op}) for op in function.walk() if isinstance(op, DeviceVariableBuffer)}
+    memories = (DeviceVariableBuffer, Allocate, NullBuffer)
+    roots |= {op: frozenset({op}) for op in function.walk() if isinstance(op, memories)}
     changed = True
     while changed:
         changed = False
         for op in function.walk():
+            if isinstance(op, memories):
+                continue
             targets = [result for result in op.results if isinstance(result.type, BufferType)]
             sources = list(op.operands)
             for region in op.regions:

@@ -17,6 +17,7 @@ import jax
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.stablehlo.linear_call import linear_call
 
 
 def make_context() -> Any:
@@ -383,6 +384,7 @@ def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
         (custom_derivatives.custom_vjp_call_p, None),
         (custom_derivatives.linear_call_p, lambda num_callee_consts, num_res, **_: num_callee_consts + num_res),
         (ad.custom_lin_p, lambda num_res, **_: num_res),
+        (linear_call, lambda rule, **_: rule.known),
         (jax.lax.clamp_p, None),  # at its limits it has another derivative than the minimum and maximum that it is
         (jax.lax.linear_solve_p, lambda const_lengths, **_: sum(const_lengths)),
         # What LAPACK does has its derivatives in JAX: Giles, "Collected matrix derivative results", 2008.
