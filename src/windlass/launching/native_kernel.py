@@ -44,9 +44,9 @@ class NativeKernel:
     def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
         """The launch as a pure function of JAX values, as `kernel.jax`, that XLA runs as native code.
 
-        It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has derivatives where threads do not meet
-        (see docs/guides/gradients.md). Raises RaisingError (WL0440) when called where the kernel has no native code, LaunchError (WL0807) for
-        a kernel with a schedule.
+        It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has derivatives where threads do not meet.
+        Raises RaisingError (WL0440) when called where the kernel has no native code, LaunchError (WL0807) for a kernel
+        with a schedule.
 
         >>> import jax, jax.numpy as jnp
         >>> import windlass as wl
