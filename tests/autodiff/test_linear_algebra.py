@@ -53,7 +53,7 @@ def test_derivatives_are_those_of_jax(name: str) -> None:
 
 @pytest.mark.slow
 def test_factors_within_a_loop_are_differentiated_twice() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def factor(a: Any, steps: Any) -> Any:
         for _ in range(steps):
             a = np.linalg.cholesky(a @ a.T + np.eye(3)) / 2

@@ -115,7 +115,7 @@ def test_gradients_are_found_within_a_budget(options: dict[str, Any]) -> None:
     np.testing.assert_allclose(wl.grad(march, **options)(u), expected, 1e-12, 1e-12)
 
 
-@wl.jit
+@wl.jit(whole=True)
 def flow(u: Any, c: Any) -> Any:
     for _ in range(20):
         around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
@@ -157,7 +157,10 @@ def test_a_function_says_itself_what_gradients_of_others_may_take() -> None:
         return compiled(x), analysis.temp_size_in_bytes
 
     launch, sparing = DECAY.jax(1, 1024), DECAY.jax(1, 1024, checkpoint=Binomial(3))
-    pairs = (taken(wl.jit(decayed)), taken(wl.jit(memory="64KiB")(decayed))), (taken(launch, 100), taken(sparing, 100))
+    pairs = (
+        (taken(wl.jit(whole=True)(decayed)), taken(wl.jit(whole=True, memory="64KiB")(decayed))),
+        (taken(launch, 100), taken(sparing, 100)),
+    )
     for (expected, recorded), (found, kept) in pairs:
         assert kept < 2**16 < 100 * x.nbytes <= recorded
         np.testing.assert_array_equal(found, expected)

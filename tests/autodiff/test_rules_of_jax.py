@@ -122,7 +122,7 @@ def test_derivatives_are_those_of_the_rule(name: str) -> None:
     with jax.enable_x64(True):
         function = (FORWARDS | BACKWARDS)[name]
         expected = derivatives(function, name in FORWARDS)
-        found = derivatives(wl.jit(function), name in FORWARDS)
+        found = derivatives(wl.jit(whole=True)(function), name in FORWARDS)
         for way, arrays in expected.items():
             for one, other in zip(arrays, found[way], strict=True):
                 np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12, err_msg=way)
@@ -133,32 +133,34 @@ def test_derivatives_are_those_of_the_rule(name: str) -> None:
 def test_gradients_are_those_of_the_rule(name: str) -> None:
     with jax.enable_x64(True):
         expected = jax.grad(FORWARDS[name])(jnp.asarray(X))
-        found = jax.grad(wl.jit(FORWARDS[name]))(jnp.asarray(X))
+        found = jax.grad(wl.jit(whole=True)(FORWARDS[name]))(jnp.asarray(X))
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_rules_hold_for_each_round_of_a_loop_that_writes() -> None:
     with jax.enable_x64(True):
         expected = jax.grad(in_a_loop)(jnp.asarray(X))
-        np.testing.assert_allclose(jax.grad(wl.jit(written_in_a_loop))(jnp.asarray(X)), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            jax.grad(wl.jit(whole=True)(written_in_a_loop))(jnp.asarray(X)), expected, rtol=1e-12
+        )
 
 
 def test_functions_with_rules_may_be_written_with_numpy() -> None:
-    gradient = jax.grad(wl.jit(lambda x: np.sum(rounded_by_numpy(x))))
+    gradient = jax.grad(wl.jit(whole=True)(lambda x: np.sum(rounded_by_numpy(x))))
     assert gradient(jnp.array([0.2, 1.7])).tolist() == [1, 1]
 
 
 def test_rules_for_reverse_mode_are_refused_in_forward_mode() -> None:
     with pytest.raises(WindlassError, match=r"WL0901.*can't be differentiated forwards.*jax\.custom_vjp"):
-        jax.jvp(wl.jit(lambda x: np.sum(clipped_backwards(x))), (jnp.ones(3),), (jnp.ones(3),))
+        jax.jvp(wl.jit(whole=True)(lambda x: np.sum(clipped_backwards(x))), (jnp.ones(3),), (jnp.ones(3),))
 
 
 def test_rules_hold_in_functions_that_are_optimized_or_compiled_within() -> None:
     def squared(x: Any) -> Any:
         return x * jax.lax.stop_gradient(x)
 
-    for inner in (wl.optimize(squared), jax.jit(wl.jit(squared)), jax.vmap(wl.jit(squared))):
-        gradient = jax.grad(wl.jit(lambda x, inner=inner: np.sum(inner(x))))
+    for inner in (wl.optimize(squared), jax.jit(wl.jit(whole=True)(squared)), jax.vmap(wl.jit(whole=True)(squared))):
+        gradient = jax.grad(wl.jit(whole=True)(lambda x, inner=inner: np.sum(inner(x))))
         assert gradient(jnp.array([0.5, 3.0])).tolist() == [0.5, 3.0]
 
 
@@ -189,7 +191,7 @@ def test_ties_are_divided_as_jax_does() -> None:
 
     weights = [jnp.arange(1.0, 7.0)] * len(TIES)
     expected = jax.vjp(pulled([other for _, other in TIES.values()]), x)[1]
-    found = jax.vjp(wl.jit(pulled([own for own, _ in TIES.values()])), x)[1]
+    found = jax.vjp(wl.jit(whole=True)(pulled([own for own, _ in TIES.values()])), x)[1]
     for index, name in enumerate(TIES):
         chosen = [weight * (index == place) for place, weight in enumerate(weights)]
         np.testing.assert_allclose(found(chosen)[0], expected(chosen)[0], err_msg=name)
@@ -199,7 +201,7 @@ def test_linear_functions_keep_the_transpose_that_they_were_given() -> None:
     def scaled(x: Any) -> Any:
         return jax.custom_derivatives.linear_call(lambda c, v: c * v, lambda c, v: 7 * c * v, 3.0, jnp.asarray(x))
 
-    assert jax.grad(wl.jit(lambda x: np.sum(scaled(x))))(jnp.ones(2)).tolist() == [21, 21]
+    assert jax.grad(wl.jit(whole=True)(lambda x: np.sum(scaled(x))))(jnp.ones(2)).tolist() == [21, 21]
 
 
 def solved_by_ode(x: Any) -> Any:
@@ -221,4 +223,6 @@ def solved_by_root(x: Any) -> Any:
 def test_solvers_are_differentiated_by_their_rules(function: Callable[[Any], Any]) -> None:
     with jax.enable_x64(True):
         expected = jax.jit(jax.grad(function))(jnp.asarray(X))
-        np.testing.assert_allclose(jax.grad(wl.jit(function))(jnp.asarray(X)), expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            jax.grad(wl.jit(whole=True)(function))(jnp.asarray(X)), expected, rtol=1e-6, atol=1e-9
+        )

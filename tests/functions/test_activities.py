@@ -22,7 +22,7 @@ N = 8
 U, V, SEED = np.sin(np.arange(N)) + 1.2, np.cos(np.arange(N)), np.arange(N) / N + 0.3
 
 
-@wl.jit
+@wl.jit(whole=True)
 def march(u: Any, scratch: Any, c: Any, steps: int) -> Any:
     for _ in range(steps):
         HEAT(u, scratch, c, N)

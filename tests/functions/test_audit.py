@@ -111,7 +111,7 @@ def test_a_wrong_derivative_of_an_overwrite_is_named(monkeypatch):
         u[place] = np.sin(v)
         return (u * u).sum()
 
-    report = audit(wl.jit(wrong), X, 0.4, 1, directions=1)
+    report = audit(wl.jit(whole=True)(wrong), X, 0.4, 1, directions=1)
     fault = found(report, "overwrite")
     assert not report.agrees and fault.op == "stablehlo.dynamic_update_slice"
     assert line(fault) == line_of(wrong, "u[place]")
@@ -206,7 +206,7 @@ def test_slopes_of_what_is_not_taken_are_no_fault():
     def guarded(x, k):
         return np.where(k > 0, np.sqrt(x), 0.0)
 
-    report = audit(wl.jit(guarded), np.array([1.0, 0.0]), np.array([1, 0]), directions=1)
+    report = audit(wl.jit(whole=True)(guarded), np.array([1.0, 0.0]), np.array([1, 0]), directions=1)
     assert report.agrees and not found(report, "unselected branch").is_fault
 
 

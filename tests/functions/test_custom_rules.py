@@ -45,7 +45,7 @@ def kernel():
 def test_a_kernel_has_its_rule_wherever_it_is_differentiated(kernel):
     cube, asked = kernel
 
-    @wl.jit
+    @wl.jit(whole=True)
     def loss(x, c):
         y = np.zeros_like(x)
         cube[1, 32](x, y, c, 3)
@@ -110,7 +110,7 @@ def test_rules_of_kernels_that_do_not_fit_are_refused(kernel, given, told):
 def test_arrays_that_share_memory_have_no_rule(kernel):
     cube, _ = kernel
 
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x):
         cube[1, 32](x, x, 1.0, 3)
 
@@ -155,7 +155,7 @@ def test_a_function_has_its_rule():
     expected = 0.5 / np.sqrt(X)
     np.testing.assert_allclose(wl.grad(lambda x: root(x, 30).sum())(X), expected)
     assert count
-    np.testing.assert_allclose(wl.grad(root_sum := wl.jit(lambda x: root(x, 30).sum()))(X), expected)
+    np.testing.assert_allclose(wl.grad(root_sum := wl.jit(whole=True)(lambda x: root(x, 30).sum()))(X), expected)
     np.testing.assert_allclose(root_sum(X), np.sqrt(X).sum())
     np.testing.assert_allclose(wl.vjp(root, X, 30)[1](np.ones(3))[0], expected)
     with jax.enable_x64(True):

@@ -29,7 +29,7 @@ N = 8
 U, V = np.sin(np.arange(N)) + 1.2, np.cos(np.arange(N))
 
 
-@wl.jit
+@wl.jit(whole=True)
 def march(u: Any, scratch: Any, steps: int) -> None:
     """Of the README's kind: writes its arguments, launches a kernel, returns nothing."""
     for _ in range(steps):
@@ -37,7 +37,7 @@ def march(u: Any, scratch: Any, steps: int) -> None:
         u[:] = scratch
 
 
-@wl.jit
+@wl.jit(whole=True)
 def loss_of_march(u: Any, scratch: Any, steps: int) -> Any:
     march(u, scratch, steps)
     return (u * u * np.arange(N)).sum()
@@ -133,7 +133,7 @@ def differences(f: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_gradients_are_differences(function: Callable[[Any, Any], Any]) -> None:
-    compiled = wl.jit(function)
+    compiled = wl.jit(whole=True)(function)
     value, found = wl.value_and_grad(function, (0, 1))(U, V)
     expected = (
         differences(lambda x: compiled(x.copy(), V.copy()), U),
@@ -206,7 +206,7 @@ def test_functions_of_jax_are_taken_as_they_are() -> None:
         return jnp.sum(jnp.sin(x) * x)
 
     expected = np.cos(U) * U + np.sin(U)
-    for function in (f, jax.jit(f), wl.optimize(f), jax.checkpoint(f), functools.partial(f), wl.jit(f)):
+    for function in (f, jax.jit(f), wl.optimize(f), jax.checkpoint(f), functools.partial(f), wl.jit(whole=True)(f)):
         found = wl.grad(function)(U)
         assert type(found) is np.ndarray and found.dtype == np.float64
         np.testing.assert_allclose(found, expected, 1e-14)
@@ -222,7 +222,7 @@ def test_within_transformations_and_compiled_functions_gradients_are_values() ->
         return (x**3 * y).sum()
 
     gradient = wl.grad(f)
-    np.testing.assert_allclose(wl.jit(lambda x, y: gradient(x, y) * 2)(U, V), 6 * U**2 * V, 1e-14)
+    np.testing.assert_allclose(wl.jit(whole=True)(lambda x, y: gradient(x, y) * 2)(U, V), 6 * U**2 * V, 1e-14)
     with jax.enable_x64(True):
         np.testing.assert_allclose(jax.jit(gradient)(U, V), 3 * U**2 * V, 1e-14)
         rows = jax.vmap(gradient, (0, None))(jnp.stack([U, V]), V)
@@ -246,16 +246,22 @@ def test_arguments_are_chosen_as_in_jax() -> None:
 
 
 def test_a_function_is_compiled_once_for_all_its_derivatives() -> None:
-    runs: list[int] = []
+    class Run:
+        """Made each time that the function runs."""
+
+        count = 0
+
+        def __init__(self) -> None:
+            Run.count += 1
 
     def f(x: Any) -> Any:
-        runs.append(0)
+        Run()
         return (x * x).sum()
 
     for _ in range(3):
         assert wl.grad(f)(U)[0] == 2 * U[0]
         wl.value_and_grad(f)(V)
-    assert len(runs) == 1
+    assert Run.count == 1
 
 
 def test_an_index_that_is_outside_is_reported() -> None:

@@ -45,7 +45,7 @@ __global__ void price(const float *s, const float *k, const float *t, float *cal
 N = 256
 
 
-@wl.jit
+@wl.jit(whole=True)
 def run(u: Any, k: Any, steps: Any) -> None:
     scratch = u.copy()
     for _ in range(steps):
@@ -53,52 +53,52 @@ def run(u: Any, k: Any, steps: Any) -> None:
         u[:] = scratch
 
 
-@wl.jit
+@wl.jit(whole=True)
 def heat_loss(u: Any, k: Any) -> Any:
     run(u, k, 40)
     return (u * u).sum()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def network(weights: Any, x: Any, y: Any) -> Any:
     first, second, third = weights
     return ((np.tanh(np.tanh(x @ first) @ second) @ third - y) ** 2).mean()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def attend(q: Any, k: Any, v: Any) -> Any:
     scores = q @ k.T / np.sqrt(np.float32(q.shape[1]))
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return (weights / weights.sum(1, keepdims=True)) @ v
 
 
-@wl.jit
+@wl.jit(whole=True)
 def attention_loss(q: Any, k: Any, v: Any) -> Any:
     return attend(q, k, v).sum()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def pull(x: Any, y: Any) -> Any:
     fx, fy = np.zeros_like(x), np.zeros_like(y)
     MODULE["forces"][x.shape[0] // 128, 128](x, y, fx, fy, x.shape[0])
     return (fx * fx).sum() + (fy * fy).sum()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def recur(h: Any, w: Any) -> Any:
     for i in range(h.shape[0] - 1):
         h[i + 1] = np.tanh(w @ h[i])
     return (h * h).sum()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def value(s: Any, k: Any, t: Any) -> Any:
     call = np.zeros_like(s)
     MODULE["price"][s.shape[0] // 256, 256](s, k, t, call, s.shape[0])
     return call.sum()
 
 
-@wl.jit
+@wl.jit(whole=True)
 def rank(x: Any) -> Any:
     return np.cumsum(np.sort(x)) / np.arange(1, x.shape[0] + 1, dtype=np.float32)
 
@@ -107,20 +107,20 @@ def solve(a: Any, b: Any) -> Any:
     return jnp.sum(jnp.linalg.solve(a, b) ** 2)
 
 
-@wl.jit
+@wl.jit(whole=True)
 def damp(x: Any) -> Any:
     spectrum = np.fft.rfft2(x)
     return np.fft.irfft2(spectrum * np.exp(-np.abs(spectrum)))
 
 
-@wl.jit
+@wl.jit(whole=True)
 def blur(image: Any) -> Any:
     for _ in range(3):
         image = (image + np.roll(image, 1, 0) + np.roll(image, -1, 0) + np.roll(image, 1, 1)) / 4
     return image
 
 
-@wl.jit
+@wl.jit(whole=True)
 def find_roots(a: Any) -> Any:
     x = a.copy()
     while np.abs(x * x - a).max() > 1e-3:

@@ -62,7 +62,7 @@ def test_a_stencil_has_three_colours():
 
 
 def test_rounds_of_a_loop_widen_the_band():
-    jacobian = wl.jacobian(wl.jit(march))
+    jacobian = wl.jacobian(wl.jit(whole=True)(march))
     assert [colours(jacobian, X, steps).count for steps in (1, 2, 3)] == [3, 5, 7]
     expected = by_hand(jax.jacfwd(lambda u: step_by_hand(step_by_hand(u))), X)
     np.testing.assert_allclose(jacobian(X, 2), expected, 1e-12)
@@ -146,7 +146,7 @@ def test_products_by_several_arguments_are_tuples():
 
 
 def test_colours_hold_within_compiled_functions():
-    @wl.jit
+    @wl.jit(whole=True)
     def whole(x):
         return wl.jacobian(step)(x).sum(0)
 

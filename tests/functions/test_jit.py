@@ -17,7 +17,7 @@ Module = wl.cuda.Module
 def test_launches_in_a_loop_are_one_program(module: Module) -> None:
     heat = module["heat"]
 
-    @wl.jit
+    @wl.jit(whole=True)
     def run(u: Any, new: Any, steps: Any) -> Any:
         for _ in range(steps):
             heat[(3, 2), (16, 16)](new, u, 40, 30, 0.1)
@@ -41,7 +41,7 @@ def test_launches_in_a_loop_are_one_program(module: Module) -> None:
 
 
 def test_views_are_launched_on_in_place(module: Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(a: Any) -> None:
         module["shift"][1, 32](a[10:20], a[15:25], 10)
         module["shift"][1, 32](a.reshape(4, 10)[0, :5], a[5:10], 5)
@@ -56,11 +56,11 @@ def test_views_are_launched_on_in_place(module: Module) -> None:
 
 def test_views_that_are_not_contiguous_are_refused(module: Module) -> None:
     with pytest.raises(wl.LaunchError, match=r"WL0405.*is a view that is not contiguous"):
-        wl.jit(lambda a: module["shift"][1, 4](a[::2], a, 4))(np.zeros(10, np.float32))
+        wl.jit(whole=True)(lambda a: module["shift"][1, 4](a[::2], a, 4))(np.zeros(10, np.float32))
 
 
 def test_same_array_given_twice_shares_memory(module: Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(a: Any, b: Any) -> None:
         a[0] = 5
         b[1] = a[0] + 1
@@ -73,7 +73,7 @@ def test_same_array_given_twice_shares_memory(module: Module) -> None:
 
 
 def test_kernels_numpy_and_jax_mix(module: Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: Any, a: Any) -> Any:
         y = np.zeros_like(x)
         module["saxpy"][1, 16](8, a, x, y)
@@ -90,7 +90,7 @@ def test_kernels_numpy_and_jax_mix(module: Module) -> None:
 
 
 def test_jax_arrays_come_back_as_jax_arrays() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: Any) -> Any:
         x += 1
         return x
@@ -102,7 +102,7 @@ def test_jax_arrays_come_back_as_jax_arrays() -> None:
 
 
 def test_donated_jax_arrays_are_reused() -> None:
-    @wl.jit(donate="x")
+    @wl.jit(whole=True, donate="x")
     def run(x: Any, y: Any) -> Any:
         x += y
         return x
@@ -115,7 +115,7 @@ def test_donated_jax_arrays_are_reused() -> None:
 
 
 def test_returned_arguments_are_the_arrays_themselves() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: Any) -> Any:
         x += 1
         return x
@@ -125,7 +125,7 @@ def test_returned_arguments_are_the_arrays_themselves() -> None:
 
 
 def test_structures_and_static_arguments() -> None:
-    @wl.jit(static=("flip",))
+    @wl.jit(whole=True, static=("flip",))
     def run(fields: Any, flip: bool, name: str = "u") -> Any:
         fields[name][...] = -fields[name] if flip else fields[name] + 1
         return len(name), name
@@ -137,22 +137,28 @@ def test_structures_and_static_arguments() -> None:
 
 
 def test_other_numbers_take_no_compilation() -> None:
-    traces: list[int] = []
+    class Trace:
+        """Made each time that the function is traced."""
 
-    @wl.jit
+        count = 0
+
+        def __init__(self) -> None:
+            Trace.count += 1
+
+    @wl.jit(whole=True)
     def run(x: Any, by: Any) -> Any:
-        traces.append(1)
+        Trace()
         return x * by
 
     for by in (1.0, 2.0, 3.0):
         assert run(np.ones(2, np.float32), by).tolist() == [by, by]
-    assert len(traces) == 1
+    assert Trace.count == 1
     assert run(np.ones(2, np.float32), 2.0).dtype == np.float32
 
 
 def test_doubles_are_exact_without_x64() -> None:
     x = np.full(3, 1 / 3)
-    result = wl.jit(lambda x, a: x * a + a)(x, 1e-17)
+    result = wl.jit(whole=True)(lambda x, a: x * a + a)(x, 1e-17)
     np.testing.assert_array_equal(result, x * 1e-17 + 1e-17)
     assert not jax.config.read("jax_enable_x64")
 
@@ -164,23 +170,23 @@ def test_float_results_are_numpys_to_the_last_bit() -> None:
     def function(a: Any, b: Any, c: Any) -> Any:
         return (a * b + c) / np.float32(3) - a * a
 
-    np.testing.assert_array_equal(wl.jit(function)(a, b, c), function(a, b, c))
+    np.testing.assert_array_equal(wl.jit(whole=True)(function)(a, b, c), function(a, b, c))
 
 
 def test_within_jax_jit() -> None:
-    inner = wl.jit(lambda x: x * 2)
+    inner = wl.jit(whole=True)(lambda x: x * 2)
     assert jax.jit(lambda x: inner(x) + 1)(jnp.ones(2)).tolist() == [3, 3]
 
 
 def test_unknown_parameter_names() -> None:
     with pytest.raises(wl.LaunchError, match=r"WL0911.*has no parameter called 'n'"):
-        wl.jit(static="n")(lambda x: x)
+        wl.jit(whole=True, static="n")(lambda x: x)
 
 
 def test_writing_to_an_outside_array_in_a_launch_is_refused(module: Module) -> None:
     outside = np.zeros(8, np.float32)
     with pytest.raises(wl.LaunchError, match=r"WL0907.*from outside the compiled function"):
-        wl.jit(lambda x: module["shift"][1, 8](outside, x, 8))(outside.copy())
+        wl.jit(whole=True)(lambda x: module["shift"][1, 8](outside, x, 8))(outside.copy())
 
 
 def test_pure_functions_take_the_values_of_arrays() -> None:
@@ -191,7 +197,7 @@ def test_pure_functions_take_the_values_of_arrays() -> None:
         }""")
     twice = module["twice"].jax(1, 32)
 
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: Any) -> Any:
         doubled = twice(x, 4)
         return x, doubled, twice(doubled, 4)

@@ -64,7 +64,7 @@ REFUSED = [
     (lambda: wl.vjp(jax.jit(called), X), "WL0901", "called can't be differentiated: it calls a function of Python"),
     (lambda: wl.audit(total, X, directions=0), "WL0931", "asked for in no direction"),
     (
-        lambda: wl.jit(lambda x: wl.jacobian(squares, sparse=True)(x) + 1)(X),
+        lambda: wl.jit(whole=True)(lambda x: wl.jacobian(squares, sparse=True)(x) + 1)(X),
         "WL0931",
         "a sparse matrix of SciPy is made of numbers",
     ),
@@ -94,7 +94,7 @@ def test_integers_among_results_have_no_tangents():
     assert none is None and change.tolist() == [2, 8, 18]
 
 
-@wl.jit
+@wl.jit(whole=True)
 def double(u):
     u[:] = u * 2
 
@@ -105,7 +105,7 @@ def loss_of_numbers(u):
     return jax.numpy.sum(v)
 
 
-@wl.jit
+@wl.jit(whole=True)
 def fill(u, v):
     v[:] = u * 2
 

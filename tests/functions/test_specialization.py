@@ -11,7 +11,7 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays.running import assert_as_numpy
-from windlass.functions.jit import CompiledCall
+from windlass.functions.compiled_call import CompiledCall
 from windlass.functions.specialization import MANY_VALUES
 
 X = np.arange(12.0)
@@ -92,7 +92,7 @@ def _count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_each_value_is_compiled_once_and_other_integers_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _count_compilations(monkeypatch)
 
-    @wl.jit
+    @wl.jit(whole=True)
     def function(x: Any, n: Any, rounds: Any) -> Any:
         s = 0.0
         for k in range(rounds):
@@ -107,7 +107,7 @@ def test_each_value_is_compiled_once_and_other_integers_stay_open(monkeypatch: p
 def test_functions_that_need_none_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _count_compilations(monkeypatch)
 
-    @wl.jit
+    @wl.jit(whole=True)
     def function(x: Any, n: Any) -> Any:
         return x[n] * n
 
@@ -120,18 +120,18 @@ def test_what_elements_decide_is_refused() -> None:
         return x[: k[0] + n]
 
     with pytest.raises(wl.WindlassError, match=r"WL0904.*a slice's bounds have to be known"):
-        wl.jit(function)(X.copy(), np.arange(3), 2)
+        wl.jit(whole=True)(function)(X.copy(), np.arange(3), 2)
 
 
 def test_errors_of_known_values_are_pythons() -> None:
     with pytest.raises(ValueError, match="cannot reshape array of size 12 into shape"):
-        wl.jit(reshapes)(X.copy(), 5)
+        wl.jit(whole=True)(reshapes)(X.copy(), 5)
 
 
 def test_many_values_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("windlass.functions.specialization.MANY_VALUES", 2)
     assert MANY_VALUES > 2
-    function = wl.jit(slices)
+    function = wl.jit(whole=True)(slices)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for n in (1, 2, 1, 2):
@@ -146,4 +146,4 @@ def test_many_values_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_are_shown_for_the_value() -> None:
-    assert "tensor<5xf64>" in wl.jit(slices).lower(X.copy(), 5).text("tensor")
+    assert "tensor<5xf64>" in wl.jit(whole=True)(slices).lower(X.copy(), 5).text("tensor")

@@ -72,13 +72,13 @@ def scaled(program: Program, name: str) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_functions_of_numbers_are_followed(program: Program, name: str) -> None:
     run = scaled(program, name)
-    np.testing.assert_allclose(wl.jit(run)(X), run(X), rtol=1e-6)
+    np.testing.assert_allclose(wl.jit(whole=True)(run)(X), run(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", [*REFUSED, "split", "wide"])
 def test_what_is_not_followed_is_refused(program: Program, name: str) -> None:
     with pytest.raises(LaunchError, match="WL0422"):
-        wl.jit(scaled(program, name))(X)
+        wl.jit(whole=True)(scaled(program, name))(X)
 
 
 @pytest.mark.parametrize("dtype", NAMES, ids=str)

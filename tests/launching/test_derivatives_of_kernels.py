@@ -169,7 +169,7 @@ def test_derivatives_are_those_of_the_program_by_hand(pair: Any, name: str) -> N
 
 
 def test_functions_of_arrays_with_launches_in_them_are_differentiated(module: wl.cuda.Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def steps(x: Any, c: Any) -> Any:
         next = np.zeros_like(x)
         for _ in range(3):
@@ -220,7 +220,9 @@ def test_checks_of_indices_have_no_part_in_derivatives() -> None:
         return row.sum()
 
     given = (jnp.ones((6, 3)), jnp.asarray(X[:3]))
-    for one, other in zip(jax.grad(wl.jit(rows), (0, 1))(*given), jax.grad(by_hand, (0, 1))(*given), strict=True):
+    for one, other in zip(
+        jax.grad(wl.jit(whole=True)(rows), (0, 1))(*given), jax.grad(by_hand, (0, 1))(*given), strict=True
+    ):
         np.testing.assert_allclose(one, other, 1e-12)
 
 
@@ -267,7 +269,7 @@ def test_a_loop_goes_backwards_until_its_condition_first_held() -> None:
         return x.sum()
 
     x = jnp.asarray(X) + 0.1
-    np.testing.assert_allclose(jax.grad(wl.jit(halve))(x), differences(wl.jit(halve), x), 1e-7)
+    np.testing.assert_allclose(jax.grad(wl.jit(whole=True)(halve))(x), differences(wl.jit(whole=True)(halve), x), 1e-7)
 
 
 def differences(f: Callable[..., Any], x: Any, step: float = 1e-6) -> Any:

@@ -74,7 +74,7 @@ def through_each_door(kernel: wl.cuda.Kernel, size: int) -> list[float]:
     array, watched = np.ones(size, np.float32), np.ones(size, np.float32)
     launch(array, size)
     value = kernel.jax(1, 32)(jnp.ones(size, jnp.float32), size)
-    traced = wl.jit(lambda x: (launch(x, size), x)[1])(jnp.ones(size, jnp.float32))
+    traced = wl.jit(whole=True)(lambda x: (launch(x, size), x)[1])(jnp.ones(size, jnp.float32))
     tiering.policy.choose("raised", lambda each: HOW.append(each.how))
     try:
         launch(watched, size)
@@ -115,7 +115,7 @@ def test_the_emulator_is_forbidden_at_each_door(door: str, monkeypatch: pytest.M
         elif door == "value":
             kernel.jax(1, 4)(a)
         else:
-            wl.jit(lambda a: kernel[1, 4](a=a))(jax.numpy.asarray(a))
+            wl.jit(whole=True)(lambda a: kernel[1, 4](a=a))(jax.numpy.asarray(a))
 
 
 @pytest.mark.parametrize("door", ["array", "value", "traced"])
@@ -129,7 +129,7 @@ def test_what_would_take_the_emulator_hours_is_refused_at_each_door(door: str) -
         elif door == "value":
             kernel.jax(grid, 1)(a)
         else:
-            wl.jit(lambda a: kernel[grid, 1](a=a))(jax.numpy.asarray(a))
+            wl.jit(whole=True)(lambda a: kernel[grid, 1](a=a))(jax.numpy.asarray(a))
 
 
 def test_least_seconds_of_the_emulator_decide_where_a_tier_begins() -> None:

@@ -143,7 +143,7 @@ def test_a_program_that_calls_native_code_is_interrupted(monkeypatch: pytest.Mon
     monkeypatch.setattr(state, "MOST_OPS", 3)
     kernel = wl.cuda.compile(LONG)["k"]
 
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: Any, n: Any) -> Any:
         kernel[2, 8](x, n)
         return x
@@ -166,7 +166,7 @@ def test_an_emulated_kernel_is_interrupted() -> None:
 
 @pytest.mark.parametrize("size", [8, 80_000])
 def test_a_compiled_function_is_interrupted_and_its_arrays_stay(size: int) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def count(a: Any) -> Any:
         while a[0] >= 0:
             a += 1
@@ -202,7 +202,7 @@ def test_clang_is_interrupted_in_a_program_of_several_sources(tmp_path: Path) ->
 
 
 def test_tracing_is_interrupted() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def slow(a: Any) -> Any:
         time.sleep(PATIENCE)
         return a
@@ -220,7 +220,7 @@ def test_a_program_is_interrupted(size: int) -> None:
 
 
 def test_a_compilation_by_xla_is_interrupted() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def long_to_compile(a: Any) -> Any:
         for axis in (0, 1) * 12:
             a = np.sort(np.sin(a) @ a, axis=axis)
@@ -244,7 +244,7 @@ def test_a_compilation_by_xla_is_interrupted() -> None:
 
 
 def test_a_handler_that_does_not_raise_lets_a_program_go_on() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def count(a: Any, n: int) -> Any:
         i = a[0] * 0
         while i < n:
@@ -465,7 +465,7 @@ def test_a_forked_process_works_or_says_why_not() -> None:
 
 
 def test_functions_with_long_loops_are_parts_of_other_programs() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def count(a: Any) -> Any:
         while a[0] < 5:
             a = a + 1

@@ -145,7 +145,7 @@ def test_results_that_do_not_fit_into_memory_are_refused_by_jit(monkeypatch: pyt
     def fail(*_: object) -> None:
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 274877906944 bytes.")
 
-    @wl.jit
+    @wl.jit(whole=True)
     def twice(x: Any) -> Any:
         return x + x
 

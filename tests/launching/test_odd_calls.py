@@ -318,7 +318,7 @@ def test_variables_can_be_looked_for(owner: Module) -> None:
 
 
 def test_compiled_function_sees_variables_change(module: Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def twice(x: Any, rounds: int) -> None:
         for _ in range(rounds):
             module["weigh"][1, 8](x, 6)
@@ -331,7 +331,7 @@ def test_compiled_function_sees_variables_change(module: Module) -> None:
 
 
 def test_compiled_function_refuses_read_only_and_masked_arrays(module: Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def add(x: Any, y: Any) -> None:
         module["saxpy"][1, 8](8, 1.0, x, y)
 
@@ -350,11 +350,11 @@ def test_compiled_function_refuses_read_only_and_masked_arrays(module: Module) -
 def test_compiled_functions_run_kernels_in_the_emulator(module: Module) -> None:
     tickets = module["tickets"]
 
-    @wl.jit
+    @wl.jit(whole=True)
     def once(following: Any, taken: Any) -> None:
         tickets[1, 8](following, taken, 5)
 
-    @wl.jit
+    @wl.jit(whole=True)
     def twice(following: Any, taken: Any, other: Any) -> None:
         tickets[1, 8](following, taken, 3)
         tickets[1, 8](following, other, 2)
@@ -371,7 +371,7 @@ def test_compiled_functions_run_kernels_in_the_emulator(module: Module) -> None:
     @jax.jit
     def after_another(following: Any, taken: Any, other: Any) -> Any:
         doubled = jax.pure_callback(lambda x: 2 * np.asarray(x), jax.ShapeDtypeStruct((8,), np.int32), taken)
-        return doubled, wl.jit(lambda following, other: (tickets[1, 8](following, other, 2), other)[1])(
+        return doubled, wl.jit(whole=True)(lambda following, other: (tickets[1, 8](following, other, 2), other)[1])(
             following, other
         )
 
@@ -382,7 +382,7 @@ def test_compiled_functions_run_kernels_in_the_emulator(module: Module) -> None:
 @pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
 def test_errors_of_the_emulator_stay_what_they_are(module: Module) -> None:
     tickets = module["tickets"]
-    run = wl.jit(lambda following, taken: tickets[1, 8](following, taken, 5))
+    run = wl.jit(whole=True)(lambda following, taken: tickets[1, 8](following, taken, 5))
     full = [np.full(1, 6, np.int32), np.zeros(8, np.int32)]
     for call in (lambda: run(*full), lambda: tickets.jax(1, 8)(*full, 5)):
         assert said_by(call).startswith("error[WL0602]: write of 4 bytes out of bounds\n")

@@ -51,7 +51,7 @@ def test_device_variables_may_be_given_by_name(module: wl.cuda.Module) -> None:
     powers = np.array([(X**power * WEIGHTS).sum() for power in range(3)])
     assert loss(coefficients) == pytest.approx(powers @ coefficients)
     np.testing.assert_allclose(jax.grad(loss)(jnp.asarray(coefficients)), powers)
-    np.testing.assert_allclose(wl.grad(wl.jit(loss))(coefficients), powers)
+    np.testing.assert_allclose(wl.grad(wl.jit(whole=True)(loss))(coefficients), powers)
     np.testing.assert_allclose(jax.jit(jax.vmap(jax.grad(loss)))(jnp.ones((2, 3))), [powers, powers])
     assert not module.variables["c"].any()
 
@@ -84,7 +84,7 @@ def test_members_of_structs_may_be_traced(module: wl.cuda.Module, law: Callable[
     def loss(rate: Any, shift: Any) -> Any:
         return (kernel.jax(1, 8)(X, X, law(rate, shift)) * WEIGHTS).sum()
 
-    @wl.jit
+    @wl.jit(whole=True)
     def in_place(rate: Any, shift: Any) -> Any:
         y = np.zeros(8)
         kernel[1, 8](X, y, law(rate, shift))

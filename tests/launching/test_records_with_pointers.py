@@ -100,7 +100,7 @@ def test_functions_of_jax_and_of_jit_take_them(module: wl.cuda.Module) -> None:
     run = jax.jit(lambda x, y: add.jax(1, 8)({"x": x, "y": y, "n": 5}, 3.0))
     assert run(jnp.zeros(8), jnp.arange(8.0)).tolist() == [0, 3, 6, 9, 12, 0, 0, 0]
     x, y = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
-    step = wl.jit(lambda x, y: add[1, 8]((x, y, 8), 2.0))
+    step = wl.jit(whole=True)(lambda x, y: add[1, 8]((x, y, 8), 2.0))
     step(x, y)
     np.testing.assert_array_equal(x, 2 * y)
 

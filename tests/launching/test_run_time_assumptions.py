@@ -160,7 +160,7 @@ def test_in_larger_programs_the_assumption_is_taken_for_granted() -> None:
     launch = jax.jit(lambda sums: kernel.jax((8,), (128,))(sums, places, x, 900))
     np.testing.assert_array_equal(launch(jnp.asarray(sums)), expected)
 
-    @wl.jit
+    @wl.jit(whole=True)
     def twice(sums: Any, places: Any, x: Any) -> Any:
         kernel[8, 128](sums, places, x, 900)
         kernel[8, 128](sums, places, x, 900)

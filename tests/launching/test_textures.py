@@ -148,7 +148,7 @@ __global__ void copy(float *out, const image_t image) { out[threadIdx.x] = tex1D
 def test_functions_of_arrays_have_no_textures(module: wl.cuda.Module) -> None:
     texture = wl.cuda.texture(floats(4))
 
-    @wl.jit
+    @wl.jit(whole=True)
     def whole(out: Any) -> Any:
         module["sample"][1, 2](out, texture, 0)
         return out

@@ -126,7 +126,7 @@ def test_pure_functions_refuse_the_variable_that_they_use(module: wl.cuda.Module
 
 
 def test_compiled_functions_refuse_the_variable_where_it_is_written(module: wl.cuda.Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def add(a: Any, b: Any) -> None:
         module["add_constants"][1, 4](a, b)
 
@@ -140,7 +140,7 @@ def test_compiled_functions_refuse_the_variable_where_it_is_written(module: wl.c
 
 
 def test_compiled_functions_make_no_constant_of_a_variable(module: wl.cuda.Module) -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def add(b: Any) -> None:
         module["add_constants"][1, 4](module.variables["c"], b)
 

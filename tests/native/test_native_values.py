@@ -179,7 +179,7 @@ def test_a_program_that_calls_native_code_means_what_it_computes(
     monkeypatch.setattr(state, "MOST_OPS", 3)
     kernel = wl.cuda.compile(SOURCE)["mix"]
 
-    @wl.jit
+    @wl.jit(whole=True)
     def twice(x: Any, y: Any, a: Any) -> Any:
         kernel[2, 32](x, y, 50, a, 0.5, STEP, None)
         kernel[2, 32](x, y, 50, a, 0.5, STEP, x)

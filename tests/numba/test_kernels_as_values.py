@@ -56,7 +56,7 @@ def test_kernels_of_numba_are_functions_of_values() -> None:
 
 
 def test_launches_of_numba_are_part_of_compiled_functions() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def loss(x: Any, scale: Any) -> Any:
         y = np.zeros_like(x)
         scaled_squares[(1, 1), (3, 4)](x, scale, (0.0, 2.0), y)

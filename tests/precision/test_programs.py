@@ -33,7 +33,7 @@ def test_fifty_steps_of_heat():
     u = GENERATOR.standard_normal((24, 20))
     expected, found = u.copy(), u.copy()
     heat(expected, 50)
-    wl.jit(precision="f32x2")(heat)(found, 50)
+    wl.jit(whole=True, precision="f32x2")(heat)(found, 50)
     close(found, expected)
 
 
@@ -56,7 +56,7 @@ def conjugate_gradients(a, b, steps):
 def test_conjugate_gradients():
     m = GENERATOR.standard_normal((20, 20))
     a, b = m @ m.T + 20 * np.eye(20), GENERATOR.standard_normal(20)
-    close(wl.jit(precision="f32x2")(conjugate_gradients)(a, b, 12), conjugate_gradients(a, b, 12))
+    close(wl.jit(whole=True, precision="f32x2")(conjugate_gradients)(a, b, 12), conjugate_gradients(a, b, 12))
 
 
 def many(x, y, a, b, n, flags):
@@ -97,7 +97,7 @@ def test_programs_agree_with_numpy():
         GENERATOR.standard_normal((12, 6)), 3, GENERATOR.random(33) < 0.5,
     )  # fmt: skip
     expected = many(*arguments)
-    compiled = wl.jit(precision="f32x2")(many)
+    compiled = wl.jit(whole=True, precision="f32x2")(many)
     for meant, given in zip(expected, compiled(*arguments), strict=True):
         if np.asarray(meant).dtype.kind == "f":
             close(given, meant)
@@ -141,7 +141,7 @@ def test_infinities_zeros_and_nan_pass_through_xla():
 
 def test_constants_keep_their_low_limbs():
     x = np.array([1.0, 3.0])
-    np.testing.assert_allclose(wl.jit(precision="f32x2")(lambda x: x + 0.1)(x), x + 0.1, rtol=1e-14)
+    np.testing.assert_allclose(wl.jit(whole=True, precision="f32x2")(lambda x: x + 0.1)(x), x + 0.1, rtol=1e-14)
 
 
 def test_floats_of_one_limb_are_computed_as_such():
@@ -150,7 +150,7 @@ def test_floats_of_one_limb_are_computed_as_such():
 
     x, y = np.array([0.1, 0.7], np.float32), np.array([1e-9, 1.0])
     expected = f(x, y)
-    found = wl.jit(precision="f32x2")(f)(x, y)
+    found = wl.jit(whole=True, precision="f32x2")(f)(x, y)
     assert [each.dtype for each in found] == [np.float32, np.float64]
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-14)
@@ -160,22 +160,22 @@ def test_more_digits_than_f64():
     def f(x):
         return (x + 1e-25) - x
 
-    assert wl.jit(precision="f64x2")(f)(np.ones(1))[0] == pytest.approx(1e-25, rel=1e-6)
+    assert wl.jit(whole=True, precision="f64x2")(f)(np.ones(1))[0] == pytest.approx(1e-25, rel=1e-6)
     assert f(np.ones(1))[0] == 0
 
 
 def test_what_is_refused_is_told_with_its_line():
     with pytest.raises(WindlassError, match="WL0961") as told:
-        wl.jit(precision="f16x2")
+        wl.jit(whole=True, precision="f16x2")
     assert "there is no precision called 'f16x2'" in str(told.value)
     with pytest.raises(WindlassError, match="WL0963"):
-        wl.jit(precision="f32x2")(lambda x: x * 2)(np.ones(3, np.float32))
+        wl.jit(whole=True, precision="f32x2")(lambda x: x * 2)(np.ones(3, np.float32))
 
     def spectrum(x):
         return np.abs(np.fft.rfft(x))
 
     with pytest.raises(WindlassError, match="WL0962") as told:
-        wl.jit(precision="f32x2")(spectrum)(np.ones(8))
+        wl.jit(whole=True, precision="f32x2")(spectrum)(np.ones(8))
     assert "np.fft.rfft(x)" in str(told.value)
 
 

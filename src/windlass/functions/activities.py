@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, Position, WindlassError
 from windlass.frontends.arrays.explaining import position_of
-from windlass.functions.jit import CompiledCall
+from windlass.functions.compiled_call import CompiledCall
 from windlass.functions.pure_call import compiled_function, name_of, static_integers
 from windlass.launching.launch import Launch
 from windlass.launching.loaded_kernel import LoadedKernel

@@ -11,50 +11,29 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, TypeVar, cast, overload
 
 import jax
-import numpy as np
 from jax.core import Tracer
-from numpy.typing import NDArray
 
-from windlass.autodiff.planning import Binomial, Periodic, Plan, preferring
+from windlass.autodiff.planning import Binomial, Periodic, Plan
 from windlass.autodiff.requests import plan_for
-from windlass.diagnostics import Diagnostic, LaunchError
-from windlass.frontends.arrays import Array as TracedArray
-from windlass.frontends.arrays.array import wrapped
+from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
 from windlass.frontends.arrays.capture import captured
-from windlass.frontends.arrays.explaining import as_told, position_of
-from windlass.frontends.arrays.needed_integers import integers_needed
-from windlass.frontends.arrays.random_state import warn_of_draws
-from windlass.frontends.arrays.selections import refuse_selections
-from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
-from windlass.functions.large_arguments import LargeArguments
+from windlass.frontends.arrays.explaining import position_of
+from windlass.frontends.arrays.tracing import current_tracing
+from windlass.functions.compiled_call import CompiledCall
 from windlass.functions.leaves import (
-    as_argument,
-    as_numpy,
-    as_result,
     is_static,
     key_of,
-    strides_of,
-    undivided,
-    without_static,
 )
-from windlass.functions.overlaps import places_of, refuse_overlaps
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
-from windlass.functions.whole_program import whole_program
-from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
+from windlass.functions.splits import Explanation, SplitFunction, explanation_of
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.runtime.compiled_store import CompiledStore
-from windlass.runtime.memories import ArrayForm
-from windlass.runtime.needed_memory import as_out_of_memory
-from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.code import NO_PLAN
-from windlass.stablehlo.exporting import export_text
-from windlass.stablehlo.platforms import device_that_runs
-from windlass.stablehlo.waiting import require_threads, wait_for
+from windlass.stablehlo.waiting import require_threads
 
 Result = TypeVar("Result")
 
@@ -70,6 +49,7 @@ class JitFunction:
         exact: bool = True,
         precision: str | None = None,
         plan: Plan = NO_PLAN,
+        whole: bool = False,
     ) -> None:
         _expect_function(function)
         functools.update_wrapper(self, function)
@@ -78,9 +58,11 @@ class JitFunction:
         self.donate = frozenset(donate)
         self.exact = exact
         self.plan = plan
+        self.whole = whole
         self.limbs = None if precision is None else Limbs.parse(precision)
         self.signature = inspect.signature(function)
-        self._compiled: CompiledStore[Any, CompiledCall | Specialized] = CompiledStore()
+        self._compiled: CompiledStore[Any, CompiledCall | Specialized | SplitFunction] = CompiledStore()
+        self._split: SplitFunction | None = None
         self._lock = threading.RLock()
         unknown = [name for name in (*static, *donate) if name not in self.signature.parameters]
         if unknown:
@@ -104,33 +86,69 @@ class JitFunction:
         if current_tracing() is not None:
             # Within another compiled function it is a part of that one.
             return captured(self.function)(*positional, **named)
-        leaves, structure = self._flatten(positional, named)
-        call = self._entry(leaves, structure)
-        while isinstance(call, Specialized):
-            leaves, structure = call.split(leaves)
-            call = self._entry(leaves, structure)
+        call, leaves = self._find(positional, named)
+        if isinstance(call, SplitFunction):
+            return call.call(positional, named)
         return call.run(leaves)
 
     def compiled(self, leaves: Sequence[Any], structure: Any) -> CompiledCall:
         """The program for such arguments; see `flatten`.
 
-        Raises WindlassError where the values of integers among them have to be known.
+        Raises WindlassError where the values of integers among them have to be known, and where it is not one program.
         """
         call = self._entry(leaves, structure)
-        if isinstance(call, Specialized):
+        if isinstance(call, Specialized | SplitFunction):
             raise call.error
         return call
 
     def lower(self, *positional: Any, **named: Any) -> Lowered:
-        """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA."""
-        leaves, structure = self._flatten(positional, named)
-        call = self._entry(leaves, structure)
+        """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA.
+
+        Raises WindlassError where it is not one program.
+        """
+        call, _ = self._find(positional, named)
+        if isinstance(call, SplitFunction):
+            raise call.error
+        return call.lowered(self.name)
+
+    def explain(self, *positional: Any, **named: Any) -> Explanation:
+        """What the function is for such arguments: one program, or Python's with programs between, and then each
+        statement that Python runs, with its line, why, and what it took in the calls up to now.
+
+        It is compiled if need be, and not run; which statements can't be compiled is found as it runs.
+        """
+        call, _ = self._find(positional, named)
+        return explanation_of(self.name, call if isinstance(call, SplitFunction) else None)
+
+    def _find(
+        self, positional: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[CompiledCall | SplitFunction, Sequence[Any]]:
+        """What such a call is, and the arrays and numbers that it takes."""
+        try:
+            leaves, structure = self._flatten(positional, named)
+            key = key_of(leaves, structure)
+        except WindlassError as error:
+            if self.whole:
+                raise
+            return self._split_for(error), ()
+        call = self._compiled.get(key) or self._compile(leaves, structure, key)
         while isinstance(call, Specialized):
             leaves, structure = call.split(leaves)
             call = self._entry(leaves, structure)
-        return call.lowered(self.name)
+            if isinstance(call, SplitFunction):
+                self._compiled.keep(key, call)  # for all values
+        if isinstance(call, SplitFunction) and any(isinstance(leaf, Tracer) for leaf in leaves):
+            raise call.error
+        return call, leaves
 
-    def _entry(self, leaves: Sequence[Any], structure: Any) -> CompiledCall | Specialized:
+    def _split_for(self, error: Exception) -> SplitFunction:
+        """The function split, for arguments that no program can take."""
+        with self._lock:
+            if self._split is None:
+                self._split = SplitFunction(self, error)
+            return self._split
+
+    def _entry(self, leaves: Sequence[Any], structure: Any) -> CompiledCall | Specialized | SplitFunction:
         key = key_of(leaves, structure)
         return self._compiled.get(key) or self._compile(leaves, structure, key)
 
@@ -164,7 +182,7 @@ class JitFunction:
                 kept.append(leaf)
         return kept, (structure, tuple(marks))
 
-    def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall | Specialized:
+    def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall | Specialized | SplitFunction:
         require_threads()
         with self._lock:
             found = self._compiled.get(key)
@@ -173,306 +191,12 @@ class JitFunction:
                     found = CompiledCall(self, leaves, structure)
                 except IntegersNeeded as need:
                     found = Specialized(self.name, structure, need)
+                except Exception as error:
+                    if self.whole or any(isinstance(leaf, Tracer) for leaf in leaves):
+                        raise
+                    found = SplitFunction(self, error)
                 self._compiled.keep(key, found)
             return found
-
-
-class CompiledCall:
-    """A program for arguments of one key, and where its arguments and results go."""
-
-    def __init__(self, owner: JitFunction, leaves: Sequence[Any], structure: Any) -> None:
-        self.derived: dict[Any, Any] = {}
-        """Its derivatives, as they were asked for."""
-        self._owner = owner
-        self._structure = structure
-        self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
-        self._is_numpy = [isinstance(leaf, np.ndarray) for leaf in leaves]
-        self._strides = [strides_of(leaf) for leaf in leaves]
-        self._is_read_only = [isinstance(leaf, np.ndarray) and not leaf.flags.writeable for leaf in leaves]
-        self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
-        self.places = places_of(leaves)
-        """For each argument the earlier one that is the same array, or None."""
-        self._returned: Any = None
-        self._written: list[int] = []
-        self._aliases: list[int | Static | None] = []
-        """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
-        # Python's numbers stay weak in promotion, as they are for NumPy.
-        arguments = [undivided(leaf) for leaf in leaves]
-        with jax.enable_x64(True):
-            traced = self._trace_with_variables(arguments)
-            self._refuse_read_only(leaves)
-            refuse_overlaps(leaves, self._written)
-            self.program, self._before, self._after = whole_program(owner.name, traced, owner.exact, owner.limbs)
-        self._donate = self._donated(leaves)
-        self._function = self.program.jitted(self._donate)
-        places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
-        self._large = LargeArguments(self.program, places if device_that_runs().name == "cpu" else ())
-        self._wide = self.program.needs_x64
-        result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
-        self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
-
-    def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
-        """Trace the function; the device variables that it reads become arguments after the others.
-
-        Which these are is known only afterwards, so a function that reads some is traced once more.
-        """
-        self._variables: list[tuple[NDArray[Any], ArrayForm]] = []
-        while True:
-            inputs = VariableInputs()
-            token = variable_inputs.set(inputs)
-            try:
-                self._inputs = inputs
-                values = [entering_now(storage, form) for storage, form in self._variables]
-                traced = jax.jit(self._trace, keep_unused=True).trace(*arguments, *values)
-            finally:
-                variable_inputs.reset(token)
-            self._emulated = inputs.emulated
-            if not inputs.missing:
-                return traced
-            self._variables += inputs.missing
-
-    def _donated(self, leaves: Sequence[Any]) -> tuple[int, ...]:
-        """Arguments whose buffers become results: NumPy arrays that are written, and what the user gives up."""
-        if not self._owner.donate:
-            return tuple(index for index in self._written if self._is_numpy[index])
-        names = self._leaf_names(leaves)
-        return tuple(
-            index
-            for index in range(len(leaves))
-            if (self._is_numpy[index] and index in self._written) or names[index] in self._owner.donate
-        )
-
-    def _refuse_read_only(self, leaves: Sequence[Any]) -> None:
-        """Raises LaunchError (WL0406) for a NumPy array that the function writes and that may not be written."""
-        for index in self._written:
-            if self._is_numpy[index] and not leaves[index].flags.writeable:
-                name = self._leaf_names(leaves)[index]
-                raise LaunchError(
-                    Diagnostic(
-                        "WL0406",
-                        f"{self._owner.name}: argument '{name}' is read-only, and the function writes to it",
-                        help=f"pass a writable array: {name} = {name}.copy()",
-                    )
-                )
-
-    def _refuse_lost_writes(self, leaves: Sequence[Any]) -> None:
-        """Raises LaunchError (WL0406) where nobody would see what the function writes: into JAX's arrays alone, though
-        it returns nothing, or into an array of NumPy's what is known only as the program around it runs."""
-        is_traced = any(isinstance(leaf, Tracer) for leaf in leaves)
-        lost = [index for index in self._written if self._is_numpy[index]] if is_traced else []
-        if not lost and not self._aliases and not any(self._is_numpy[index] for index in self._written):
-            lost = self._written
-        if not lost:
-            return
-        names = self._leaf_names(leaves)
-        name = names[lost[0]]
-        is_numpy = self._is_numpy[lost[0]]
-        kind = "a NumPy array, and what is written is being traced by JAX" if is_numpy else "an array of JAX's"
-        raise LaunchError(
-            Diagnostic(
-                "WL0406",
-                f"{self._owner.name} writes its argument '{name}', which is {kind}: it can't be changed in place",
-                position_of(self._owner.function),
-                help=f"let {self._owner.name} return it: `return {name}`; or call it on NumPy arrays: "
-                f"wl.grad, wl.vjp and wl.jvp take what it writes last for its result",
-            )
-        )
-
-    def _refuse_variables(self, leaves: Sequence[Any]) -> None:
-        """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
-        written."""
-        read = [storage for storage, _ in self._variables]
-        for index, leaf in enumerate(leaves):
-            if self._is_numpy[index] and not leaf.flags.owndata:
-                name = f"{self._owner.name}: argument '{self._leaf_names(leaves)[index]}'"
-                used = [*self._emulated, *read] if index in self._written else self._emulated
-                refuse_variable(name, leaf, used, "a kernel")
-
-    def _leaf_names(self, leaves: Sequence[Any]) -> list[str]:
-        """For each leaf the parameter that it belongs to."""
-        marked = iter(range(len(leaves)))
-        structure, marks = self._structure
-        numbers = [None if mark is not None else next(marked) for mark in marks]
-        positional, named = jax.tree.unflatten(structure, [_Number(each) for each in numbers])
-        bound = self._owner.signature.bind(*positional, **named)
-        names = [""] * len(leaves)
-        for name, value in bound.arguments.items():
-            for number in jax.tree.leaves(value, is_leaf=lambda each: isinstance(each, _Number)):
-                if isinstance(number, _Number) and number.value is not None:
-                    names[number.value] = name
-        return names
-
-    def _trace(self, *values: Any) -> Any:
-        """Run the user's function on traced arrays; gives its results and the arrays that it wrote."""
-        count = len(values) - len(self._variables)
-        for (storage, form), value in zip(self._variables, values[count:], strict=True):
-            self._inputs.values[id(storage), form] = value
-        self._tracing = tracing = Tracing()
-        with tracing_as(tracing):
-            return self._trace_function(values[:count], tracing)
-
-    def _trace_function(self, values: Sequence[Any], tracing: Tracing) -> Any:
-        arrays = [wrapped(value, is_array) for value, is_array in zip(values, self._is_array, strict=True)]
-        for array, strides, is_read_only in zip(arrays, self._strides, self._is_read_only, strict=True):
-            if strides is not None:
-                array.lie(strides)
-            if is_read_only:
-                array.setflags(write=False)
-        for array, is_numpy in zip(arrays, self._is_numpy, strict=True):
-            array.storage.is_callers = is_numpy
-        given = self._share(arrays)
-        before = [array.storage.value for array in arrays]
-        structure, marks = self._structure
-        remaining = iter(given)
-        leaves = [mark.value if mark is not None else next(remaining) for mark in marks]
-        positional, named = jax.tree.unflatten(structure, leaves)
-        positional = tuple(without_static(each) for each in positional)
-        named = {name: without_static(each) for name, each in named.items()}
-        with warn_of_draws(self._owner.function):
-            try:
-                result = captured(self._owner.function)(*positional, **named)
-                refuse_selections(result)
-            except Exception as error:
-                told = as_told(error)
-                needed = integers_needed(error, tracing, values, self._is_array)
-                if needed:
-                    raise IntegersNeeded(needed, told) from None
-                if told is error:
-                    raise
-                raise told from None
-        outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, TracedArray))
-        self._aliases = [
-            self._alias(each, given) if isinstance(each, TracedArray | jax.Array | np.ndarray) else Static(each)
-            for each in outcome
-        ]
-        self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
-        results = [as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
-        self._results_are_arrays = [
-            isinstance(each, TracedArray) and not each.is_scalar
-            for each, alias in zip(outcome, self._aliases, strict=True)
-            if alias is None
-        ]
-        self._has_checks = tracing.has_checks
-        failures = [tracing.failure.value] if self._has_checks else []
-        return results, [arrays[index].storage.value for index in self._written], failures
-
-    def _share(self, arrays: list[TracedArray]) -> list[TracedArray]:
-        """The arrays that the function sees: those that are views into one buffer share it here too."""
-        given = list(arrays)
-        for index, first in enumerate(self.places):
-            if first is not None:
-                given[index] = arrays[first]
-        return given
-
-    def _alias(self, value: Any, given: Sequence[TracedArray]) -> int | None:
-        """The argument that a result is, if it is one of the NumPy arrays itself."""
-        if not isinstance(value, TracedArray):
-            return None
-        for index, array in enumerate(given):
-            if value is array and self._is_numpy[index]:
-                return index
-        return None
-
-    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
-        """What the program takes for these arguments."""
-        values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else as_argument(leaf) for leaf in leaves]
-        if self._variables or self._emulated:
-            self._refuse_variables(leaves)
-        return values + [entering_now(storage, form) for storage, form in self._variables]
-
-    def apply(self, values: Sequence[Any]) -> tuple[Any, dict[int, Any], Any]:
-        """The program as a function of its `inputs`, for JAX to differentiate: what the user's function returns, the
-        last contents of the arrays that it writes, by their places, and the number of a check that failed, or 0."""
-        with preferring(self._owner.plan):
-            found = self.program.bind(*values)
-        failure = found.pop() if self._has_checks else 0
-        count = len(found) - len(self._written)
-        written = dict(zip(self._written, found[count:], strict=True))
-        fresh = iter(found[:count])
-        results = [
-            next(fresh)
-            if alias is None
-            else alias.value
-            if isinstance(alias, Static)
-            else written.get(alias, values[alias])
-            for alias in self._aliases
-        ]
-        return jax.tree.unflatten(self._returned, results), written, failure
-
-    def raise_failed(self, failure: Any) -> None:
-        """Raise the error of a check, by the number that `apply` gives; nothing is known within a transformation."""
-        if not isinstance(failure, Tracer) and (code := int(failure)):
-            raise self._tracing.error_for(code)
-
-    def run(self, leaves: Sequence[Any]) -> Any:
-        if self._any_jax and self._written:
-            self._refuse_lost_writes(leaves)
-        values = self.inputs(leaves)
-        try:
-            return self._run(leaves, values)
-        except Exception as error:
-            original = as_out_of_memory(as_raised(error), self.program.name)
-            if original is error:
-                raise
-            raise original from None
-
-    def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
-        staged: list[NDArray[Any]] = []
-        if self._any_jax and any(isinstance(value, Tracer) for value in values):
-            with preferring(self._owner.plan):
-                found = self.program.bind(*values)  # part of a program of JAX's
-        else:
-            program, function = self.program, self._function
-            if self._large:
-                program, values, staged = self._large.enter(values)
-                function = program.jitted(self._donate)
-            with jax.enable_x64(True) if self._wide else nullcontext():
-                program.compile(values, self._donate)
-                found = function(*values)
-        for each in found:
-            if not isinstance(each, Tracer) and not each.is_ready():
-                wait_for(each)
-        if self._gives_large_numpy:
-            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
-            jax.block_until_ready(found)
-        if self._has_checks:
-            *found, failure = found
-            # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
-            self.raise_failed(failure)
-        count = len(found) - len(self._written)
-        for index, result in zip(self._written, found[count:], strict=True):
-            if self._is_numpy[index]:
-                np.copyto(leaves[index], np.asarray(result))
-        fresh = zip(found[:count], self._results_are_arrays, strict=True)
-        results: list[Any] = []
-        for alias in self._aliases:
-            if alias is None:
-                value, is_array = next(fresh)
-                results.append(value if self._any_jax else as_numpy(value, is_array))
-            else:
-                results.append(alias.value if isinstance(alias, Static) else leaves[alias])
-        for copy in staged:
-            # All results are there, so nothing reads the arguments any more.
-            pool.give_back(copy)
-        return jax.tree.unflatten(self._returned, results)
-
-    def lowered(self, name: str) -> Lowered:
-        """The stages of this call."""
-        return Lowered(
-            name,
-            {
-                "tensor": lambda: export_text(self._before),
-                "optimized": lambda: export_text(self._after),
-                "hlo": lambda: self.program.lower().compile().as_text(),
-            },
-        )
-
-
-class _Number:
-    """Stands for a leaf while leaves are counted."""
-
-    def __init__(self, value: int | None) -> None:
-        self.value = value
 
 
 @overload
@@ -486,6 +210,7 @@ def jit(
     precision: str | None = None,
     checkpoint: Periodic | Binomial | None = None,
     memory: int | str | None = None,
+    whole: bool = False,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -499,6 +224,7 @@ def jit(
     precision: str | None = None,
     checkpoint: Periodic | Binomial | None = None,
     memory: int | str | None = None,
+    whole: bool = False,
 ) -> Any:
     """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
 
@@ -511,6 +237,11 @@ def jit(
 
     `checkpoint` and `memory` are those of `wl.grad`, for gradients of the function that don't say so themselves, as
     those of `jax.grad` don't. Within another compiled function it is a part of that one, whose plan holds.
+
+    What can't be part of a program, such as a shape that data decide, a `print`, or a function of a library, Python
+    runs on the arrays as they are; what stands before and after it is compiled (docs/guides/splits.md). Such functions
+    have no derivatives, and can't be traced by JAX. With `whole` they are refused instead, with the line and the
+    reason.
 
     >>> import numpy as np
     >>> @jit
@@ -528,6 +259,7 @@ def jit(
         "exact": not allow_contraction,
         "precision": precision,
         "plan": plan_for("wl.jit", checkpoint, memory),
+        "whole": whole,
     }
     if precision is not None:
         Limbs.parse(precision)

@@ -11,6 +11,12 @@ import numpy as np
 import windlass as wl
 
 
+def whole(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`wl.jit` of what has to be one program: what Python would have to do is refused."""
+    decorate = wl.jit(whole=True, **options)
+    return decorate if function is None else decorate(function)
+
+
 def copied(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
@@ -20,7 +26,7 @@ def assert_as_numpy(function: Callable[..., Any], *arguments: Any, rtol: float =
     plain, compiled = [copied(each) for each in arguments], [copied(each) for each in arguments]
     with np.errstate(all="ignore"):
         wanted = function(*plain)
-    found = (wl.jit(**options)(function) if options else wl.jit(function))(*compiled)
+    found = whole(function, **options)(*compiled)
     for given, expected in zip(compiled, plain, strict=True):
         if isinstance(expected, np.ndarray):
             np.testing.assert_allclose(given, expected, rtol=rtol)

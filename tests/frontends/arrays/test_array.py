@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windlass as wl
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 I = np.arange(6, dtype=np.int32)  # noqa: E741
@@ -162,7 +162,7 @@ def test_jax_functions_take_arrays() -> None:
         a[0] = 1
         return jnp.tanh(a).sum(), jax.nn.relu(a.value), jnp.dot(a, a.T)
 
-    total, rectified, product = wl.jit(function)(X.copy())
+    total, rectified, product = whole(function)(X.copy())
     y = X.copy()
     y[0] = 1
     np.testing.assert_allclose(total, np.tanh(y).sum(), rtol=1e-6)
@@ -175,27 +175,27 @@ def test_values_can_not_be_asked_for_while_compiling() -> None:
         return math.frexp(a[0])
 
     with pytest.raises(wl.WindlassError, match=r"WL0904.*its value as a Python float is not known"):
-        wl.jit(function)(I.copy())
+        whole(function)(I.copy())
 
 
 def test_slice_bounds_have_to_be_known() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0904.*a slice's bounds have to be known"):
-        wl.jit(lambda a, n: a[: n[0]])(I.copy(), np.array([3]))
-    assert wl.jit(lambda a, n: a[:n] * 1)(I.copy(), 3).tolist() == [0, 1, 2]
-    assert wl.jit(static="n")(lambda a, n: a[:n] * 1)(I.copy(), 3).tolist() == [0, 1, 2]
+        whole(lambda a, n: a[: n[0]])(I.copy(), np.array([3]))
+    assert whole(lambda a, n: a[:n] * 1)(I.copy(), 3).tolist() == [0, 1, 2]
+    assert whole(static="n")(lambda a, n: a[:n] * 1)(I.copy(), 3).tolist() == [0, 1, 2]
 
 
 def test_writing_into_outside_arrays_is_refused() -> None:
     outside = np.zeros(6)
     with pytest.raises(wl.WindlassError, match=r"WL0907.*out= is an array from outside"):
-        wl.jit(lambda a: np.add(a, 1, out=outside))(I.copy())
+        whole(lambda a: np.add(a, 1, out=outside))(I.copy())
 
 
 def test_index_errors_are_pythons() -> None:
     with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 6"):
-        wl.jit(lambda a: a[9])(I.copy())
+        whole(lambda a: a[9])(I.copy())
     with pytest.raises(IndexError, match="too many indices"):
-        wl.jit(lambda a: a[0, 0])(I.copy())
+        whole(lambda a: a[0, 0])(I.copy())
 
 
 def test_casting_rules_are_numpys() -> None:
@@ -203,4 +203,4 @@ def test_casting_rules_are_numpys() -> None:
         i += 0.5
 
     with pytest.raises(TypeError, match="Cannot cast ufunc output"):
-        wl.jit(function)(I.copy())
+        whole(function)(I.copy())

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 
 
 def asserted(x: Any) -> Any:
@@ -40,7 +41,7 @@ def asserted_in_a_branch(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [asserted, asserted_without_words, asserted_in_a_loop, asserted_in_a_branch])
 def test_assertions_hold_or_fail_as_in_python(function: Callable[..., Any]) -> None:
-    compiled = wl.jit(function)
+    compiled = whole(function)
     for x in ([1.0, 2.0], [-1.0, -2.0], [3.0, -1.0], [0.5, -1.0]):
         try:
             wanted = function(np.array(x))
@@ -53,13 +54,13 @@ def test_assertions_hold_or_fail_as_in_python(function: Callable[..., Any]) -> N
 
 def test_a_failed_assertion_is_told_with_its_line() -> None:
     with pytest.raises(wl.WindlassError) as caught:
-        wl.jit(asserted)(-np.ones(2))
+        whole(asserted)(-np.ones(2))
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.headline == "assertion failed: nothing is there"
     assert diagnostic.position is not None
     assert (diagnostic.position.source_line() or "").strip().startswith("assert x.sum()")
     with pytest.raises(wl.WindlassError, match=r"assertion failed: 0 < x\[0\] < 5 and x.sum\(\) > 0"):
-        wl.jit(asserted_without_words)(-np.ones(2))
+        whole(asserted_without_words)(-np.ones(2))
 
 
 class NoRoot(Exception):
@@ -80,7 +81,7 @@ def checked_root(x: Any, limit: int = 3) -> Any:
 
 
 def test_raise_under_a_condition_raises_after_the_run() -> None:
-    compiled = wl.jit(checked_root)
+    compiled = whole(checked_root)
     np.testing.assert_array_equal(compiled(np.array([1.0, 2.0])), np.sqrt([1.0, 2.0]))
     with pytest.raises(NoRoot, match="no root: a negative number") as caught:
         compiled(np.array([1.0, -2.0]))
@@ -88,7 +89,7 @@ def test_raise_under_a_condition_raises_after_the_run() -> None:
     with pytest.raises(ValueError, match="beyond 3"):
         compiled(np.array([1.0, 4.0]))
     with pytest.raises(TypeError, match="a limit below zero"):
-        wl.jit(static="limit")(checked_root)(np.ones(2), -1)
+        whole(static="limit")(checked_root)(np.ones(2), -1)
     np.testing.assert_array_equal(compiled(np.array([1.0, 2.0])), np.sqrt([1.0, 2.0]))
 
 
@@ -102,7 +103,7 @@ def test_what_a_handler_may_see_is_not_put_off() -> None:
         return x
 
     with pytest.raises(wl.WindlassError, match=r"WL0904|WL0910"):
-        wl.jit(function)(np.ones(2))
+        whole(function)(np.ones(2))
 
 
 def test_gradients_pass_by_assertions() -> None:
@@ -114,7 +115,7 @@ def test_gradients_pass_by_assertions() -> None:
 
 @pytest.mark.parametrize("function", [asserted, lambda x: x[x.astype(int)]], ids=["asserted", "indices"])
 def test_checked_functions_take_numpys_doubles_under_vmap(function: Callable[..., Any]) -> None:
-    found = jax.vmap(wl.jit(function))(np.ones((2, 3)))
+    found = jax.vmap(whole(function))(np.ones((2, 3)))
     assert found.shape == (2, 3)
     assert found.dtype == np.float32  # as JAX has it, without 64 bits
 
@@ -141,7 +142,7 @@ def outcome_of(function: Callable[..., Any], *numbers: Any) -> Any:
 @pytest.mark.parametrize("function", [*ONE, *TWO], ids=lambda each: each.__name__)
 def test_functions_of_math_are_as_in_python(function: Any) -> None:
     points = [(x,) for x in POINTS] if function in ONE else [(x, y) for x in POINTS[::2] for y in POINTS]
-    compiled = wl.jit(lambda *numbers: function(*numbers))  # noqa: PLW0108
+    compiled = whole(lambda *numbers: function(*numbers))  # noqa: PLW0108
     for numbers in points:
         found, wanted = outcome_of(compiled, *map(np.float64, numbers)), outcome_of(function, *numbers)
         if isinstance(wanted, int) and abs(wanted) >= 2**63:
@@ -162,7 +163,7 @@ def test_math_of_elements_in_a_loop() -> None:
         return total
 
     x = np.linspace(-2, 2, 7)
-    np.testing.assert_allclose(wl.jit(function)(x), function(x), rtol=1e-14)
+    np.testing.assert_allclose(whole(function)(x), function(x), rtol=1e-14)
     np.testing.assert_allclose(wl.grad(function)(x), 6 * np.cos(x), rtol=1e-14)
 
 
@@ -172,6 +173,6 @@ def test_math_of_narrow_floats_is_pythons() -> None:
     def function(x: Any) -> Any:
         return x * math.exp(x[0])
 
-    found = wl.jit(function)(x)
+    found = whole(function)(x)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, function(x), rtol=1e-6)

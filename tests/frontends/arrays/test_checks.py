@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from tests.frontends.arrays.running import assert_as_numpy, copied
+from tests.frontends.arrays.running import assert_as_numpy, copied, whole
 
 X = np.arange(5.0)
 GENERATOR = np.random.default_rng(1)
@@ -82,7 +82,7 @@ def test_indices_are_checked_as_numpy_does(function: Callable[..., Any], index: 
     except IndexError as error:
         x = X.copy()
         with pytest.raises(IndexError, match=str(error)) as caught:
-            wl.jit(function)(x, index)
+            whole(function)(x, index)
         assert isinstance(caught.value, wl.WindlassError)
         assert caught.value.diagnostics[0].code == "WL0913"
         position = caught.value.diagnostics[0].position
@@ -97,8 +97,8 @@ def test_narrow_indices_count_from_the_end_of_long_arrays() -> None:
 
 
 def test_indices_within_transformations_of_jax_are_jaxs() -> None:
-    assert wl.jit(lambda x: jax.lax.fori_loop(0, 7, lambda i, total: total + x[i], 0.0))(X.copy()) == 18
-    assert jax.jit(wl.jit(lambda x, i: x[i]))(jnp.arange(3.0), 9) == 2
+    assert whole(lambda x: jax.lax.fori_loop(0, 7, lambda i, total: total + x[i], 0.0))(X.copy()) == 18
+    assert jax.jit(whole(lambda x, i: x[i]))(jnp.arange(3.0), 9) == 2
 
 
 def test_nothing_is_lost_in_transformations_of_jax() -> None:
@@ -110,7 +110,7 @@ def test_nothing_is_lost_in_transformations_of_jax() -> None:
         return jax.lax.fori_loop(0, 3, body, 0.0)
 
     with pytest.raises(wl.WindlassError, match=r"WL0917.*is written in a function that JAX transforms"):
-        wl.jit(function)(X.copy())
+        whole(function)(X.copy())
 
 
 # -- draws ------------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def reads_the_clock(x: Any) -> Any:
 )  # fmt: skip
 def test_draws_are_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(wl.WindlassError, match="WL0914") as caught:
-        wl.jit(function)(X.copy())
+        whole(function)(X.copy())
     position = caught.value.diagnostics[0].position
     assert position is not None and position.column > 1
 
@@ -184,7 +184,7 @@ class Noise:
 
 def test_draws_that_no_call_shows_are_told() -> None:
     with pytest.warns(wl.WindlassWarning, match=r"WL0914.*were drawn while the function was compiled"):
-        wl.jit(lambda x: x + Noise(GENERATOR).value)(X.copy())
+        whole(lambda x: x + Noise(GENERATOR).value)(X.copy())
 
 
 # -- loops and functions ----------------------------------------------------------------------------------------------
@@ -229,15 +229,15 @@ def test_objects_changed_in_a_loop_are_changed_each_time() -> None:
         return x * counts["k"]
 
     with pytest.raises(wl.WindlassError, match=r"WL0910.*an object of dict is changed within it"):
-        wl.jit(unknown)(X.copy(), np.array([3]))
+        whole(unknown)(X.copy(), np.array([3]))
 
 
-@wl.jit
+@whole
 def endless(x: Any) -> Any:
     return endless(x)
 
 
-@wl.jit
+@whole
 def folded(x: Any) -> Any:
     assert folded.name == "folded"
     return x[0] if x.size == 1 else folded(x[: x.size // 2]) + folded(x[x.size // 2 :])
@@ -250,7 +250,7 @@ def test_functions_call_themselves() -> None:
 
 
 def test_compiled_functions_change_arrays_of_others() -> None:
-    @wl.jit
+    @whole
     def inner(x: Any) -> None:
         x[0] = 9
 
@@ -338,8 +338,15 @@ def writes_outside(x: Any) -> None:
     TABLE[0] = 1
 
 
+class Keeper:
+    """What is done when an object is made is seen by nobody."""
+
+    def __init__(self, x: Any) -> None:
+        kept.append(x)
+
+
 def keep(x: Any) -> None:
-    kept.append(x)
+    Keeper(x)
 
 
 def uses_what_is_gone(x: Any) -> Any:
@@ -377,9 +384,9 @@ def adds_a_string(x: Any) -> Any:
 )
 def test_errors_tell_the_users_line(function: Callable[..., Any], code: str, kind: type, words: str) -> None:
     kept.clear()
-    wl.jit(keep)(X.copy())
+    whole(keep)(X.copy())
     with pytest.raises(wl.WindlassError) as caught:
-        wl.jit(function)(X.copy())
+        whole(function)(X.copy())
     assert isinstance(caught.value, kind)
     first = caught.value.diagnostics[0]
     assert (first.code, words in str(first)) == (code, True), str(first)
@@ -393,10 +400,10 @@ def test_errors_of_users_stay_what_they_are() -> None:
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine") as caught:
-        wl.jit(function)(X.copy())
+        whole(function)(X.copy())
     assert type(caught.value) is LookupError
     with pytest.raises(KeyError) as other:
-        wl.jit(lambda x: {}["a"])(X.copy())
+        whole(lambda x: {}["a"])(X.copy())
     assert type(other.value) is KeyError
 
 
@@ -409,16 +416,16 @@ def test_only_functions_are_compiled() -> None:
 
     for each in (generator, coroutine, dict):
         with pytest.raises(wl.LaunchError, match="WL0915"):
-            wl.jit(each)
+            whole(each)
 
 
 def test_integers_that_are_too_large_are_refused() -> None:
     with pytest.raises(wl.LaunchError, match=r"WL0911.*an integer of 71 bits"):
-        wl.jit(lambda x, n: x + n)(X.copy(), 2**70)
+        whole(lambda x, n: x + n)(X.copy(), 2**70)
     with pytest.raises(ValueError, match=r"WL0916.*cannot convert float NaN to integer"):
-        wl.jit(converted)(np.array([np.nan]))
+        whole(converted)(np.array([np.nan]))
     with pytest.raises(OverflowError, match=r"WL0916.*infinite, or has no place in 64 bits"):
-        wl.jit(converted)(np.array([1e300]))
+        whole(converted)(np.array([1e300]))
 
 
 def converted(x: Any) -> Any:
@@ -428,13 +435,13 @@ def converted(x: Any) -> Any:
 def test_launches_past_the_end_are_refused() -> None:
     module = wl.cuda.compile("__global__ void k(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }")
     with pytest.raises(wl.LaunchError, match="WL0404"):
-        wl.jit(lambda x: module["k"][1, 32](x, 9))(np.zeros(8, np.float32))
+        whole(lambda x: module["k"][1, 32](x, 9))(np.zeros(8, np.float32))
 
 
 def test_assumptions_of_launches_are_checked() -> None:
     module = wl.cuda.compile("""
         __global__ void add_at(float *sums, const int *place) { sums[place[threadIdx.x]] += 1; }""")
-    add_at = wl.jit(lambda sums, place: module["add_at"][1, 4](place=place, sums=sums))
+    add_at = whole(lambda sums, place: module["add_at"][1, 4](place=place, sums=sums))
     sums = np.zeros(1000, np.float32)
     add_at(sums, np.array([3, 1, 2, 999], np.int32))
     assert sums.sum() == 4

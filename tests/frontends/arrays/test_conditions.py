@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 X = np.array([0.5, -1.25, 3, 0, 2.5, 0.5, 7, -4])
 K = np.array([5, 0, 3, 8, 1, 9, 3, 2], np.int32)
@@ -153,15 +153,15 @@ def test_what_is_not_asked_for_is_no_error() -> None:
     def function(x: Any, i: Any) -> Any:
         return x[i] if i < len(x) else 0.0
 
-    assert wl.jit(function)(X.copy(), 6) == 7
-    assert wl.jit(function)(X.copy(), 60) == 0
+    assert whole(function)(X.copy(), 6) == 7
+    assert whole(function)(X.copy(), 60) == 0
 
     def asked(x: Any, i: Any) -> Any:
         return i >= 0 and x[i] > 0
 
     with pytest.raises(wl.WindlassError, match="WL0913"):
-        wl.jit(asked)(X.copy(), 60)
-    assert not wl.jit(asked)(X.copy(), -60)
+        whole(asked)(X.copy(), 60)
+    assert not whole(asked)(X.copy(), -60)
 
 
 def test_truth_of_many_elements_is_ambiguous_as_in_numpy() -> None:
@@ -169,4 +169,4 @@ def test_truth_of_many_elements_is_ambiguous_as_in_numpy() -> None:
         return 0 < x < 1
 
     with pytest.raises(ValueError, match="ambiguous"):
-        wl.jit(function)(X.copy())
+        whole(function)(X.copy())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 
 
 def a_list_from_before_is_shared(x, q):
@@ -230,7 +231,7 @@ def by_a_method_that_is_handed_on(x, q):
 )
 def test_what_only_python_could_undo_is_refused(function):
     with pytest.raises(wl.WindlassError, match=r"WL0904|WL0908|WL0910"):
-        wl.jit(function)(np.arange(5.0), np.array([0]))
+        whole(function)(np.arange(5.0), np.array([0]))
 
 
 # -- as in Python -----------------------------------------------------------------------------------------------------
@@ -347,7 +348,7 @@ def both_sides_the_same(x, q):
 def test_behaves_as_python(function, n):
     x, given = np.arange(5.0), np.arange(5.0)
     wanted = function(x, np.array([n]))
-    np.testing.assert_array_equal(wl.jit(function)(given, np.array([n])), wanted)
+    np.testing.assert_array_equal(whole(function)(given, np.array([n])), wanted)
     np.testing.assert_array_equal(given, x)
 
 
@@ -362,7 +363,7 @@ def test_a_function_is_told_of_a_name_around_it_that_is_unbound():
         return first()
 
     with pytest.raises(UnboundLocalError, match="'v' is read, and no statement that binds it has run"):
-        wl.jit(function)(np.arange(5.0), np.array([0]))
+        whole(function)(np.arange(5.0), np.array([0]))
 
 
 def _refuse_three(i):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 U = np.linspace(0, 1, 40, dtype=np.float32) ** 2
 
@@ -168,13 +168,13 @@ def test_breaks_are_left_to_python() -> None:
 
 
 def test_loop_is_one_operation() -> None:
-    text = wl.jit(heat).lower(U.copy(), U.copy(), 1000, 0.1).text("tensor")
+    text = whole(heat).lower(U.copy(), U.copy(), 1000, 0.1).text("tensor")
     assert text.count("stablehlo.while") == 1
     assert text.count("stablehlo.dynamic_update_slice") == 3  # two steps in the loop, one for an odd number of steps
 
 
 def test_time_loop_copies_no_array() -> None:
-    text = wl.jit(heat).lower(U.copy(), U.copy(), 1000, 0.1).text("hlo")
+    text = whole(heat).lower(U.copy(), U.copy(), 1000, 0.1).text("hlo")
     names = set(re.findall(r"while\(.*body=%([\w.-]+)", text))
     bodies = [re.split(rf"^%{re.escape(name)} ", text, flags=re.MULTILINE)[1].split("\n}")[0] for name in names]
     assert any("fusion" in body for body in bodies)
@@ -188,7 +188,7 @@ def test_writing_to_a_name_that_stands_for_one_of_two_arrays_is_refused() -> Non
         u[0] = 1
 
     with pytest.raises(wl.WindlassError, match=r"WL0908"):
-        wl.jit(function)(U.copy(), U.copy(), 3)
+        whole(function)(U.copy(), U.copy(), 3)
 
 
 def test_changing_shapes_are_explained() -> None:
@@ -198,4 +198,4 @@ def test_changing_shapes_are_explained() -> None:
         return u
 
     with pytest.raises(wl.WindlassError, match=r"WL0910"):
-        wl.jit(function)(U.copy(), np.array([3]))
+        whole(function)(U.copy(), np.array([3]))

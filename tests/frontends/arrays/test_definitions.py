@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 from windlass.frontends.arrays.definitions import definition_of
 
 
@@ -79,7 +80,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("x", [(1.0, 2.0, 3.0), (-1.0, 0.6, 0.2)], ids=["many", "few"])
 def test_functions_of_every_kind_are_captured(name: str, x: tuple[float, ...]) -> None:
     function = FUNCTIONS[name]
-    np.testing.assert_array_equal(wl.jit(function)(np.array(x)), function(np.array(x)))
+    np.testing.assert_array_equal(whole(function)(np.array(x)), function(np.array(x)))
 
 
 def test_gradients_go_through_what_a_lambda_calls() -> None:
@@ -89,8 +90,8 @@ def test_gradients_go_through_what_a_lambda_calls() -> None:
 
 def test_lambdas_of_one_line_are_told_apart() -> None:
     first, second = (lambda x: x if x.sum() > 0 else -x), (lambda x: 2 * x if x.sum() > 0 else -x)
-    assert wl.jit(first)(np.ones(2)).tolist() == [1.0, 1.0]
-    assert wl.jit(second)(np.ones(2)).tolist() == [2.0, 2.0]
+    assert whole(first)(np.ones(2)).tolist() == [1.0, 1.0]
+    assert whole(second)(np.ones(2)).tolist() == [2.0, 2.0]
 
 
 def load(path: Path, text: str) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def test_text_that_was_changed_since_is_not_taken_for_the_function(tmp_path: Pat
     linecache.clearcache()
     assert definition_of(function.__code__, "_") is None
     with pytest.raises(wl.WindlassError, match="WL0904"):
-        wl.jit(function)(np.ones(3))
+        whole(function)(np.ones(3))
 
 
 UNREADABLE = {
@@ -121,7 +122,7 @@ def test_functions_without_source_text_are_told_of(text: str) -> None:
     names: dict[str, Any] = {"np": np}
     exec(text, names)
     with pytest.raises(wl.WindlassError, match="source text of this function can't be read") as caught:
-        wl.jit(names["f"])(np.ones(3))
+        whole(names["f"])(np.ones(3))
     assert "put it into a file, or a notebook" in str(caught.value)
 
 
@@ -129,7 +130,7 @@ def test_what_an_unreadable_function_raises_goes_out_as_it_is() -> None:
     names: dict[str, Any] = {}
     exec("def f(x):\n    raise ValueError('mine')\n", names)
     with pytest.raises(ValueError, match=r"^mine"):
-        wl.jit(names["f"])(np.ones(3))
+        whole(names["f"])(np.ones(3))
 
 
 def test_an_unreadable_function_is_not_called_in_a_branch_that_may_not_be_taken() -> None:
@@ -143,7 +144,7 @@ def test_an_unreadable_function_is_not_called_in_a_branch_that_may_not_be_taken(
         return len(items)
 
     with pytest.raises(wl.WindlassError, match=r"WL0910.*an object of list is changed within it"):
-        wl.jit(function)(np.zeros(3))
+        whole(function)(np.zeros(3))
 
 
 def test_cells_of_notebooks_are_read() -> None:
@@ -152,4 +153,4 @@ def test_cells_of_notebooks_are_read() -> None:
     linecache.cache[file] = (len(text), None, lines, file)
     names: dict[str, Any] = {}
     exec(compile(text, file, "exec"), names)
-    assert wl.jit(names["f"])(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert whole(names["f"])(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]

@@ -13,13 +13,13 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays.exit_functions import CASES, A
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize(("function", "cases"), CASES, ids=[each.__name__ for each, _ in CASES])
 def test_ways_out_are_pythons(function: Callable[..., Any], cases: list[tuple[Any, ...]]) -> None:
-    compiled = wl.jit(function)
+    compiled = whole(function)
     for case in cases:
         plain, given = copy.deepcopy(case), copy.deepcopy(case)
         with np.errstate(all="ignore"):
@@ -40,7 +40,7 @@ def test_loop_with_a_break_is_one_operation_with_one_boolean() -> None:
             s += 1.0
         return s
 
-    text = wl.jit(function).lower(A.copy(), 5, 2.0).text("tensor")
+    text = whole(function).lower(A.copy(), 5, 2.0).text("tensor")
     assert text.count("stablehlo.while") == 1
     loop = next(line for line in text.splitlines() if "stablehlo.while" in line)
     assert loop.count("tensor<i1>") == 1
@@ -54,7 +54,7 @@ def test_argument_that_every_way_returns_is_the_argument() -> None:
         return a
 
     given = A.copy()
-    assert wl.jit(function)(given, 2.0) is given
+    assert whole(function)(given, 2.0) is given
     assert given[0] == 1
 
 
@@ -107,7 +107,7 @@ def adds_to_what_one_side_binds(a: Any, t: Any) -> Any:
 def test_unbound_names_are_told_at_the_line_that_reads_them(
     function: Callable[..., Any], is_bound: Any, is_unbound: Any, line: int
 ) -> None:
-    compiled = wl.jit(function)
+    compiled = whole(function)
     assert_as_numpy(function, A, is_bound)
     with pytest.raises(UnboundLocalError):
         function(A.copy(), is_unbound)
@@ -169,7 +169,7 @@ def reads_what_the_other_side_binds(a: Any, t: Any) -> Any:
 
 def test_names_that_are_unbound_on_the_way_that_reads_them_are_refused() -> None:
     with pytest.raises(wl.WindlassError, match="'other' where it is not associated with a value: bind the name before"):
-        wl.jit(reads_what_the_other_side_binds)(A.copy(), 1.0)
+        whole(reads_what_the_other_side_binds)(A.copy(), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_names_that_are_unbound_on_the_way_that_reads_them_are_refused() -> None
 )
 def test_returns_that_differ_are_told_with_both_lines(function: Callable[..., Any], words: str) -> None:
     with pytest.raises(wl.WindlassError) as caught:
-        wl.jit(function)(A.copy(), 1.0)
+        whole(function)(A.copy(), 1.0)
     first = caught.value.diagnostics[0]
     start = function.__code__.co_firstlineno
     lines = [number for number in range(start, start + 6) if "return " in _line(number)]
@@ -194,7 +194,7 @@ def test_returns_that_differ_are_told_with_both_lines(function: Callable[..., An
 
 def test_names_of_two_shapes_are_told() -> None:
     with pytest.raises(wl.WindlassError, match=r"'b' is bound to an array of shape \(2,\) and to one of shape \(3,\)"):
-        wl.jit(gives_one_name_two_shapes)(A.copy(), 1.0)
+        whole(gives_one_name_two_shapes)(A.copy(), 1.0)
 
 
 def _line(number: int) -> str:

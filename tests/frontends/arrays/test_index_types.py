@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 from tests.frontends.arrays.special_values import assert_same
 
 LINE = np.arange(300.0)
@@ -81,7 +82,7 @@ def test_every_index_type_reaches_its_places(function: Callable[..., Any]) -> No
 
     given = [places(each) for each in kinds]
     wanted = together(LINE, ROWS, COLUMNS, *given)
-    found = wl.jit(together)(LINE, ROWS, COLUMNS, *given)
+    found = whole(together)(LINE, ROWS, COLUMNS, *given)
     for kind, result, expected in zip(kinds, found, wanted, strict=True):
         assert_same(result, expected, f"{function.__name__} at {kind.name}")
 
@@ -99,7 +100,7 @@ def test_indices_that_are_known_may_be_narrow() -> None:
         np.add.at(a, narrow, 2)
         return *found, np.compress([False, True], rows, axis=1), np.extract(np.arange(4) > 1, a[:4]), a
 
-    assert_same(wl.jit(function)(LINE.copy(), ROWS, 3.0), function(LINE.copy(), ROWS, 3.0))
+    assert_same(whole(function)(LINE.copy(), ROWS, 3.0), function(LINE.copy(), ROWS, 3.0))
 
 
 def test_insertion_and_deletion_at_traced_places() -> None:
@@ -112,10 +113,10 @@ def test_insertion_and_deletion_at_traced_places() -> None:
 
     for place in (2, -3, 299):
         given = LINE, COLUMNS, place, np.array([3, 1, 3], np.int16)
-        assert_same(wl.jit(function)(*given), function(*given))
+        assert_same(whole(function)(*given), function(*given))
     for wrong in (301, -301):
         with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0 with size 300"):
-            wl.jit(lambda a, i: np.insert(a, i, 5))(LINE, wrong)
+            whole(lambda a, i: np.insert(a, i, 5))(LINE, wrong)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_insertion_and_deletion_at_traced_places() -> None:
 def test_entries_that_are_no_places_are_refused_as_by_numpy(function: Callable[..., Any], message: str) -> None:
     index = np.array([1, -128, 0], np.int8)
     with pytest.raises(ValueError, match=message):
-        wl.jit(function)(LINE, index)
+        whole(function)(LINE, index)
     with pytest.raises(ValueError, match=message):
         function(LINE, index)
 
@@ -140,4 +141,4 @@ def test_entries_that_are_no_places_are_refused_as_by_numpy(function: Callable[.
 )
 def test_shapes_that_depend_on_elements_are_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0904.*is not known while the function is compiled"):
-        wl.jit(function)(LINE, np.arange(300))
+        whole(function)(LINE, np.arange(300))

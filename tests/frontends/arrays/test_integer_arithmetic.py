@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 from tests.frontends.arrays.special_values import FLOATS, INTEGERS, assert_same, pairs, special_values
 
 DIVISIONS = (
@@ -28,7 +29,7 @@ def compare_with_numpy(functions: Any, arguments: list[tuple[Any, ...]]) -> None
 
     with np.errstate(all="ignore"):
         wanted = together(*arguments)
-    found = wl.jit(together)(*arguments)
+    found = whole(together)(*arguments)
     for function, results, expectations in zip(functions, found, wanted, strict=True):
         for given, result, expected in zip(arguments, results, expectations, strict=True):
             assert_same(result, expected, f"{function.__name__} of {[each.dtype.name for each in given]}")
@@ -70,7 +71,7 @@ def test_comparisons_with_numbers_that_the_dtype_has_not_are_exact() -> None:
     compare_with_numpy([compared], [(each,) for each in arrays])
     for number in (-1, 300, (1 << 63) - 1):
         for array in (arrays[1], arrays[7]):
-            assert_same(wl.jit(compared_with_argument)(array, number), compared_with_argument(array, number))
+            assert_same(whole(compared_with_argument)(array, number), compared_with_argument(array, number))
 
 
 def test_powers_are_numpys() -> None:
@@ -85,11 +86,11 @@ def test_powers_are_numpys() -> None:
 )
 def test_integers_to_negative_powers_are_refused_as_by_numpy(function: Callable[..., Any]) -> None:
     base, powers = np.arange(3), np.array([1, -1, 2])
-    for call in (function, wl.jit(function)):
+    for call in (function, whole(function)):
         with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
             call(base, powers)
     with pytest.raises(wl.WindlassError, match=r"test_integer_arithmetic.py:\d+"):
-        wl.jit(function)(base, powers)
+        whole(function)(base, powers)
 
 
 def test_shifts_and_signs_are_numpys() -> None:
@@ -100,13 +101,13 @@ def test_shifts_and_signs_are_numpys() -> None:
         return abs(a), -a, np.sign(a), ~a, np.positive(a)
 
     compare_with_numpy([signs], [(special_values(each),) for each in INTEGERS])
-    assert_same(wl.jit(lambda a: (~a, np.sign(a * 1), abs(a)))(np.array([True, False])), (
+    assert_same(whole(lambda a: (~a, np.sign(a * 1), abs(a)))(np.array([True, False])), (
         np.array([False, True]), np.array([1, 0]), np.array([True, False])
     ))  # fmt: skip
 
 
 def test_integers_that_a_dtype_has_not_are_refused_as_by_numpy() -> None:
     for function in (lambda a: a + 300, lambda a: a * -1, lambda a: 256 // a):
-        for call in (function, wl.jit(function)):
+        for call in (function, whole(function)):
             with pytest.raises(Exception, match="out of bounds for uint8"):
                 call(np.arange(3, dtype=np.uint8))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 from tests.frontends.arrays.special_values import assert_same
 
 X = np.array([3.0, 1, 2, 5, 4])
@@ -87,7 +88,7 @@ def sorted_and_rounded(x: Any, i: Any, m: Any) -> Any:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [joined, multiplied, looked_up, of_lists_alone, sorted_and_rounded])
 def test_lists_and_options_are_taken_as_numpy_takes_them(function: Any) -> None:
-    assert_same(wl.jit(function)(X, I, M), function(X, I, M), function.__name__, 16)
+    assert_same(whole(function)(X, I, M), function(X, I, M), function.__name__, 16)
 
 
 def nan_functions(n: Any, m: Any) -> Any:
@@ -112,7 +113,7 @@ def test_reductions_meet_special_values_as_numpys(code: str) -> None:
     given = N.astype(code), M.astype(code) / 2
     with np.errstate(all="ignore"):
         wanted = nan_functions(*given)
-    for found, expected in zip(wl.jit(nan_functions)(*given), wanted, strict=True):
+    for found, expected in zip(whole(nan_functions)(*given), wanted, strict=True):
         assert_same(found, expected, str(expected), 16)
 
 
@@ -121,6 +122,6 @@ def test_what_is_not_taken_is_said_in_our_words() -> None:
         return np.vectorize(abs)(x)
 
     with pytest.raises(wl.WindlassError, match=r"WL0909.*numpy.vectorize(?s:.)*test_lists.py:\d+(?s:.)*numpy.where"):
-        wl.jit(function)(X)
+        whole(function)(X)
     with pytest.raises(ValueError, match="sort kind must be one of"):
-        wl.jit(lambda x, kind: np.sort(x, kind=kind))(X, "bubble")
+        whole(lambda x, kind: np.sort(x, kind=kind))(X, "bubble")

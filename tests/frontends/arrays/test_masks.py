@@ -11,7 +11,7 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays import mask_functions
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 X = np.array([1.5, -2.0, 3.0, 0.25, -0.5, 0.75, 4.0])
 Y = np.array([0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 0.0])
@@ -45,7 +45,7 @@ def test_writing_to_what_a_mask_picks_is_one_select() -> None:
     def function(x: Any) -> None:
         x[x > 0.5] *= 2
 
-    text = wl.jit(function).lower(X.copy()).text("tensor")
+    text = whole(function).lower(X.copy()).text("tensor")
     operations = re.findall(r"stablehlo\.(\w+)", text)
     assert sorted(each for each in operations if each not in ("constant", "broadcast_in_dim", "convert")) == [
         "compare",
@@ -62,7 +62,7 @@ def test_extremes_of_nothing_are_refused_as_by_numpy(name: str, word: str) -> No
     def function(x: Any, t: Any) -> Any:
         return getattr(x[x > t], name)()
 
-    compiled = wl.jit(function)
+    compiled = whole(function)
     assert compiled(X.copy(), 1.0) == function(X, 1.0)
     message = f"zero-size array to reduction operation {word} which has no identity"
     with pytest.raises(ValueError, match=message):
@@ -72,17 +72,17 @@ def test_extremes_of_nothing_are_refused_as_by_numpy(name: str, word: str) -> No
 
 
 def test_mean_of_nothing_is_nan_as_in_numpy() -> None:
-    assert np.isnan(wl.jit(lambda x: x[x > 100].mean())(X.copy()))
+    assert np.isnan(whole(lambda x: x[x > 100].mean())(X.copy()))
 
 
 def test_masks_that_differ_are_told() -> None:
     def function(x: Any, y: Any) -> None:
         x[x > 0] = y[y > 0]
 
-    wl.jit(function)(X.copy(), X + 0)
+    whole(function)(X.copy(), X + 0)
     given = X.copy()
     with pytest.raises(ValueError, match=r"WL0922.*two masks pick different elements"):
-        wl.jit(function)(given, Y.copy())
+        whole(function)(given, Y.copy())
     assert (given == X).all()
 
 
@@ -90,7 +90,7 @@ def test_masks_of_the_same_comparison_are_compared_by_no_operation() -> None:
     def function(x: Any, y: Any) -> None:
         x[x > 0] = y[x > 0] * 2
 
-    assert "reduce" not in wl.jit(function).lower(X.copy(), Y.copy()).text("hlo")
+    assert "reduce" not in whole(function).lower(X.copy(), Y.copy()).text("hlo")
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def uses_it_as_an_index(x: Any, y: Any) -> Any:
 )
 def test_what_needs_the_number_of_elements_is_refused(function: Callable[..., Any], note: str) -> None:
     with pytest.raises(wl.WindlassError) as caught:
-        wl.jit(function)(X.copy(), Y.copy())
+        whole(function)(X.copy(), Y.copy())
     first = caught.value.diagnostics[0]
     assert first.code == "WL0904"
     assert first.headline == "how many elements a mask picks is not known while the function is compiled"
@@ -163,9 +163,9 @@ def test_what_needs_the_number_of_elements_is_refused(function: Callable[..., An
 
 def test_shapes_from_the_number_of_elements_are_refused() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0904.*the shape of what numpy.zeros makes is not known"):
-        wl.jit(makes_zeros)(X.copy(), Y.copy())
+        whole(makes_zeros)(X.copy(), Y.copy())
 
 
 def test_integers_apart_from_a_mask_are_refused() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0904.*an integer that stands apart from a mask"):
-        wl.jit(lambda a, m: a[0, :, m].sum())(np.ones((2, 3, 4)), COLUMNS)
+        whole(lambda a, m: a[0, :, m].sum())(np.ones((2, 3, 4)), COLUMNS)

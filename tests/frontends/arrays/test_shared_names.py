@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 
 
 def two_names_of_one(x: Any, n: Any) -> Any:
@@ -65,7 +66,7 @@ def a_number_on_one_way(x: Any, n: Any) -> Any:
 )
 def test_writes_through_one_name_are_seen_through_the_other(function: Callable[..., Any], n: int) -> None:
     x = np.arange(5.0)
-    np.testing.assert_array_equal(wl.jit(function)(x.copy(), np.int64(n)), function(x.copy(), np.int64(n)))
+    np.testing.assert_array_equal(whole(function)(x.copy(), np.int64(n)), function(x.copy(), np.int64(n)))
 
 
 def one_array_after_a_round_only(x: Any, n: Any) -> Any:
@@ -221,7 +222,7 @@ class Held:
 )
 def test_writes_are_refused_where_it_is_not_known_whether_names_share_memory(function: Callable[..., Any]) -> None:
     with pytest.raises(wl.WindlassError, match="it is not known which memory is written"):
-        wl.jit(function)(np.arange(5.0), np.int64(2))
+        whole(function)(np.arange(5.0), np.int64(2))
 
 
 def written_in_each_round(x: Any, n: Any) -> Any:
@@ -290,7 +291,7 @@ def a_row_for_the_round(x: Any, n: Any) -> Any:
 )
 def test_writes_are_right_where_nobody_reads_what_may_be_the_same_array(function: Callable[..., Any], n: int) -> None:
     x = np.arange(5.0)
-    found, wanted = wl.jit(function)(x.copy(), np.int64(n)), function(x.copy(), np.int64(n))
+    found, wanted = whole(function)(x.copy(), np.int64(n)), function(x.copy(), np.int64(n))
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -305,7 +306,7 @@ def test_kernels_do_not_write_what_may_be_the_callers_array() -> None:
         return x
 
     with pytest.raises(wl.WindlassError, match="it is not known which memory is written"):
-        wl.jit(function)(np.arange(5.0), np.int64(2))
+        whole(function)(np.arange(5.0), np.int64(2))
 
 
 def test_arguments_that_are_surely_bound_anew_may_be_written() -> None:
@@ -316,6 +317,6 @@ def test_arguments_that_are_surely_bound_anew_may_be_written() -> None:
         return x
 
     x = np.arange(5.0)
-    found = wl.jit(scaled)(x)
+    found = whole(scaled)(x)
     np.testing.assert_array_equal(found, scaled(np.arange(5.0)))
     np.testing.assert_array_equal(x, np.arange(5.0))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 
 
 def names_only(x, q):
@@ -54,7 +55,7 @@ def left_by_a_break(x, q):
 
 @pytest.mark.parametrize("function", [names_only, back_and_forth, three_that_rotate, left_by_a_break])
 def test_arrays_are_pythons_after_any_number_of_rounds(function):
-    compiled = wl.jit(function)
+    compiled = whole(function)
     for n in range(4):
         x, given = np.arange(5.0), np.arange(5.0)
         wanted, found = function(x, np.array([n])), compiled(given, np.array([n]))
@@ -75,7 +76,7 @@ def test_an_array_is_not_read_by_another_name_while_names_swap_it():
         return s
 
     with pytest.raises(wl.WindlassError, match="it is not known which memory is written"):
-        wl.jit(function)(np.arange(5.0), np.array([2]))
+        whole(function)(np.arange(5.0), np.array([2]))
 
 
 def test_arrays_of_two_kinds_do_not_swap():
@@ -88,4 +89,4 @@ def test_arrays_of_two_kinds_do_not_swap():
         return a, b
 
     with pytest.raises(wl.WindlassError, match="arrays of several kinds, change places"):
-        wl.jit(function)(np.arange(5.0), np.array([2]))
+        whole(function)(np.arange(5.0), np.array([2]))

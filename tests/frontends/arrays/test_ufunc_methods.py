@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import windlass as wl
+from tests.frontends.arrays.running import whole
 from tests.frontends.arrays.special_values import assert_same
 
 BINARY = sorted(
@@ -63,7 +63,7 @@ def check_methods(ufuncs: Sequence[np.ufunc], code: str) -> None:
                     kept.append((method, ufunc, method(ufunc, x, INDICES)))
             except (TypeError, ValueError):
                 continue
-    found = wl.jit(lambda a, i: [method(ufunc, a, i) for method, ufunc, _ in kept])(x.copy(), INDICES)
+    found = whole(lambda a, i: [method(ufunc, a, i) for method, ufunc, _ in kept])(x.copy(), INDICES)
     assert len(kept) > len(ufuncs)
     for (method, ufunc, expected), result in zip(kept, found, strict=True):
         assert_same(result, expected, f"{ufunc.__name__}, {method.__name__}", 16, False)
@@ -87,9 +87,9 @@ def test_methods_of_empty_arrays_give_identities() -> None:
                 np.bitwise_and.accumulate(a))  # fmt: skip
 
     empty = np.zeros((0, 3), np.int64)
-    assert_same(wl.jit(function)(empty), function(empty))
+    assert_same(whole(function)(empty), function(empty))
     with pytest.raises(ValueError, match="zero-size array to reduction operation fmax which has no identity"):
-        wl.jit(lambda a: np.fmax.reduce(a, axis=0))(empty)
+        whole(lambda a: np.fmax.reduce(a, axis=0))(empty)
 
 
 def test_types_of_folds_are_numpys() -> None:
@@ -99,7 +99,7 @@ def test_types_of_folds_are_numpys() -> None:
                 np.subtract.reduce(a), np.maximum.reduce(a), np.bitwise_xor.reduce(a))  # fmt: skip
 
     given = np.array([1, 2, 100, 100], np.int8), np.array([True, True, False])
-    assert_same(wl.jit(function)(*given), function(*given))
+    assert_same(whole(function)(*given), function(*given))
 
 
 def test_updates_are_computed_in_the_types_of_ufuncs() -> None:
@@ -112,4 +112,4 @@ def test_updates_are_computed_in_the_types_of_ufuncs() -> None:
         return a, b, c
 
     given = np.array([9, 5, 1]), np.arange(3, dtype=np.uint8), np.ones(2, np.float32)
-    assert_same(wl.jit(function)(*map(np.copy, given)), function(*map(np.copy, given)))
+    assert_same(whole(function)(*map(np.copy, given)), function(*map(np.copy, given)))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from tests.frontends.arrays.running import whole
 from tests.frontends.arrays.special_values import assert_same, pairs, special_values
 
 UFUNCS = sorted({each for each in vars(np).values() if isinstance(each, np.ufunc)}, key=lambda each: each.__name__)
@@ -50,7 +51,7 @@ def evaluated(dtype: np.dtype) -> list[tuple[np.ufunc, tuple[Any, ...], Any]]:
 @pytest.mark.parametrize("code", [*"bQed", *(pytest.param(code, marks=pytest.mark.slow) for code in "?Bif")])
 def test_every_ufunc_gives_what_numpy_gives(code: str) -> None:
     cases = evaluated(np.dtype(code))
-    found = wl.jit(lambda every: [case[0](*given) for case, given in zip(cases, every, strict=True)])(
+    found = whole(lambda every: [case[0](*given) for case, given in zip(cases, every, strict=True)])(
         [tuple(map(np.copy, given)) for _, given, _ in cases]
     )
     assert len(cases) > 40
@@ -76,7 +77,7 @@ def test_every_ufunc_of_complex_numbers_gives_what_numpy_gives(code: str) -> Non
                     cases.append((ufunc, given, ufunc(*given)))
             except TypeError:
                 continue
-    found = wl.jit(lambda every: [case[0](*given) for case, given in zip(cases, every, strict=True)])(
+    found = whole(lambda every: [case[0](*given) for case, given in zip(cases, every, strict=True)])(
         [tuple(map(np.copy, given)) for _, given, _ in cases]
     )
     assert len(cases) > 40
@@ -91,11 +92,11 @@ def test_ufuncs_of_matrices_are_numpys() -> None:
     a, v = np.arange(6.0).reshape(2, 3), np.arange(3.0)
     given = {"matmul": (a, a.T), "vecdot": (a, v), "matvec": (a, v), "vecmat": (v, a.T)}
     assert {each.__name__ for each in OF_MATRICES} == set(given)
-    found = wl.jit(lambda every: [each(*every[each.__name__]) for each in OF_MATRICES])(given)
+    found = whole(lambda every: [each(*every[each.__name__]) for each in OF_MATRICES])(given)
     for ufunc, result in zip(OF_MATRICES, found, strict=True):
         assert_same(result, ufunc(*given[ufunc.__name__]), ufunc.__name__, 4)
 
 
 def test_what_is_not_supported_says_so() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0909.*numpy.isnat is not supported(?s:.)*test_ufuncs.py:\d+"):
-        wl.jit(lambda a: np.isnat(a))(np.arange(3))  # noqa: PLW0108 (a ufunc is no function)
+        whole(lambda a: np.isnat(a))(np.arange(3))  # noqa: PLW0108 (a ufunc is no function)

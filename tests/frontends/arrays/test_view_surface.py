@@ -14,6 +14,7 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays.numpy_functions import CALLS, METHODS, NEW, ORDERS, SAMPLES, WRITES, Call, Samples
+from tests.frontends.arrays.running import whole
 from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import as_told
 from windlass.frontends.arrays.operators import UNSUPPORTED
@@ -119,7 +120,7 @@ def test_writes_to_views_reach_what_they_are_views_of() -> None:
 
     plain, compiled = ([[each.copy() for each in SAMPLES] for _ in WRITES] for _ in range(2))
     write(*plain)
-    wl.jit(write)(*compiled)
+    whole(write)(*compiled)
     for name, expected, given in zip(WRITES, plain, compiled, strict=True):
         for one, other in zip(given, expected, strict=True):
             np.testing.assert_array_equal(one, other, name)
@@ -144,11 +145,11 @@ def test_every_method_of_arrays_is_known() -> None:
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))
 def test_methods_that_there_are_not_say_what_to_write(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"WL0909.*'{name}' of arrays: not supported inside wl.jit") as caught:
-        wl.jit(lambda a: getattr(a, name))(np.arange(3.0))
+        whole(lambda a: getattr(a, name))(np.arange(3.0))
     assert isinstance(caught.value, wl.WindlassError)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.help and diagnostic.position is not None and diagnostic.position.file == __file__
-    assert wl.jit(lambda a: hasattr(a, name))(np.arange(3.0)) is False
+    assert whole(lambda a: hasattr(a, name))(np.arange(3.0)) is False
 
 
 def sets_shape(a: Any) -> None:
@@ -215,7 +216,7 @@ def asks_for_what_there_is_not(a: Any) -> Any:
 )
 def test_what_can_not_be_done_is_said_at_the_line(function: Call, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=rf"(?s){text}") as caught:
-        wl.jit(function)(np.arange(3.0))
+        whole(function)(np.arange(3.0))
     assert isinstance(caught.value, wl.WindlassError)
     assert caught.value.diagnostics[0].position is not None
     assert caught.value.diagnostics[0].position.file == __file__
@@ -225,7 +226,7 @@ def test_finite_arrays_are_checked_as_the_program_runs() -> None:
     def finite(a: Any) -> Any:
         return np.asarray_chkfinite(a) * 2
 
-    compiled = wl.jit(finite)
+    compiled = whole(finite)
     assert compiled(np.ones(2)).tolist() == [2, 2]
     with pytest.raises(wl.WindlassError, match="must not contain infs or NaNs"):
         compiled(np.array([1, np.inf]))

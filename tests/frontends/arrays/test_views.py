@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 Make = Callable[[Any], Any]
 SQUARE = np.arange(9.0).reshape(3, 3)
@@ -160,7 +160,7 @@ def test_views_that_numpy_makes_read_only_can_not_be_written(write: Make) -> Non
     with pytest.raises(ValueError, match="read-only"):
         write(SQUARE.copy())
     with pytest.raises(ValueError, match=r"WL0919.*an array is written that is read-only") as caught:
-        wl.jit(write)(SQUARE.copy())
+        whole(write)(SQUARE.copy())
     assert isinstance(caught.value, wl.WindlassError)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.position is not None and diagnostic.position.file == __file__
@@ -178,7 +178,7 @@ def raveled(x: Any) -> Any:
 )
 def test_arguments_lie_as_the_callers_arrays_do(take: Make) -> None:
     plain, compiled = BOX.copy(), BOX.copy()
-    wanted, found = raveled(take(plain)), wl.jit(raveled)(take(compiled))
+    wanted, found = raveled(take(plain)), whole(raveled)(take(compiled))
     np.testing.assert_array_equal(compiled, plain)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -192,11 +192,11 @@ def writes_the_first(a: Any, b: Any) -> Any:
 def test_arguments_that_overlap_in_strides_are_refused_where_one_is_written() -> None:
     x = np.arange(6.0)
     with pytest.raises(wl.WindlassError, match=r"WL0912.*overlap without being the same array"):
-        wl.jit(writes_the_first)(x[::2], x)
+        whole(writes_the_first)(x[::2], x)
     with pytest.raises(wl.WindlassError, match="WL0912"):
-        wl.jit(writes_the_first)(SQUARE.T, SQUARE)
-    assert wl.jit(writes_the_first)(x[::2], x[1::2]).tolist() == [1, 3, 5]
-    np.testing.assert_array_equal(wl.jit(lambda a, b: a @ b)(SQUARE.T, SQUARE), SQUARE.T @ SQUARE)
+        whole(writes_the_first)(SQUARE.T, SQUARE)
+    assert whole(writes_the_first)(x[::2], x[1::2]).tolist() == [1, 3, 5]
+    np.testing.assert_array_equal(whole(lambda a, b: a @ b)(SQUARE.T, SQUARE), SQUARE.T @ SQUARE)
     assert x[0] == 100 and SQUARE[0, 0] == 0
 
 
@@ -231,7 +231,7 @@ def binds_one_of_two_orders(a: Any, how: str) -> Any:
 
 
 def test_orders_that_are_not_known_are_not_guessed() -> None:
-    compiled = wl.jit(static="how")(binds_one_of_two_orders)
+    compiled = whole(static="how")(binds_one_of_two_orders)
     np.testing.assert_array_equal(compiled(SQUARE, "C"), (SQUARE + 1).ravel())
     with pytest.raises(wl.WindlassError, match=r"WL0908.*not known which memory is written"):
         compiled(SQUARE, "F")
@@ -242,8 +242,8 @@ def test_orders_that_are_not_known_are_not_guessed() -> None:
 def test_read_only_arguments_are_read_only_inside() -> None:
     x = np.arange(3.0)
     x.flags.writeable = False
-    assert wl.jit(lambda a: (a.flags.writeable, a[1:].flags.writeable))(x) == (False, False)
+    assert whole(lambda a: (a.flags.writeable, a[1:].flags.writeable))(x) == (False, False)
     with pytest.raises(ValueError, match="WL0919") as caught:
-        wl.jit(lambda a: a[1:].fill(0))(x)
+        whole(lambda a: a[1:].fill(0))(x)
     assert isinstance(caught.value, wl.WindlassError) and caught.value.diagnostics[0].position is not None
     assert x.tolist() == [0, 1, 2]

@@ -125,7 +125,7 @@ def test_function_of_jax_gives_arrays_and_what_is_returned() -> None:
 
 
 def test_functions_are_called_within_what_is_compiled() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def run(x: np.ndarray) -> np.ndarray:
         y = x * 1
         total = small()["energy"](4, y, x)

@@ -149,7 +149,7 @@ def test_doubles_need_jax_to_hold_them() -> None:
 
 
 def test_functions_are_parts_of_compiled_functions() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def step(a: Any, b: Any, out: Any) -> Any:
         product = PRODUCT(a, b)
         assert isinstance(product, wl.Array)
@@ -166,7 +166,7 @@ def test_functions_are_parts_of_compiled_functions() -> None:
 
 
 def test_functions_run_in_captured_loops() -> None:
-    @wl.jit
+    @wl.jit(whole=True)
     def power(a: Any, n: Any) -> Any:
         found = np.eye(2, dtype=np.float32)
         for _ in range(n):
@@ -190,7 +190,7 @@ OUTSIDE = """error[WL1510]: rows: T(I(b), d) looks for element {index} of an axi
 @pytest.mark.parametrize("index", [4, -1])
 def test_look_up_outside_is_an_index_error(index: int) -> None:
     table, places = floats(4, 2), np.array([0, index, 3], np.int32)
-    for call in (ROWS, wl.jit(ROWS.__call__)):
+    for call in (ROWS, wl.jit(whole=True)(ROWS.__call__)):
         with pytest.raises(ArrayIndexError) as caught:
             call(table, places)
         assert str(caught.value) == OUTSIDE.format(index=index)

@@ -20,6 +20,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
+from windlass.frontends.arrays.effects import refuse_effects
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.jax_calls import given_values, is_of_jax
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
@@ -82,6 +83,7 @@ def call_foreign(
         if any(arguments[0] is each for each in tracing.seeded):
             tracing.seeded.append(generator)
         return generator
+    refuse_effects(tracing, function)
     found = number_of(function, arguments, named)
     if found is not NotImplemented:
         return found

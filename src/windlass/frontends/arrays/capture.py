@@ -14,7 +14,7 @@ import copy
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 
@@ -73,9 +73,7 @@ def captured(function: Callable[..., Any]) -> Callable[..., Any]:
     if code is None:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells.update({name: CellType(value) for name, value in _ours().items()})
-    closure = tuple(cells[name] for name in code.co_freevars)
-    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closed_over(code, cells))
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     return made
@@ -139,17 +137,40 @@ def _captured_code(code: CodeType, _file: str) -> CodeType | None:
     definition = definition_of(code, PREFIX)
     if definition is None:
         return None
+    free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
+    return _captured_definition(definition, code, code, free, [])
+
+
+def captured_code_of(
+    definition: ast.FunctionDef, home: CodeType, free: Sequence[str], end: Sequence[ast.stmt]
+) -> CodeType:
+    """The code of a definition that is a part of another's, `home`, with its loops and branches captured; `end` stands
+    after it as it is.
+
+    `free` are the names that it has from around it.
+    """
+    return _captured_definition(definition, code_within(copy.deepcopy(definition), free, home), home, free, end)
+
+
+def closed_over(code: CodeType, cells: Mapping[str, CellType]) -> tuple[CellType, ...]:
+    """The closure of captured code: the cells that it has by name, and ours."""
+    ours = {name: CellType(value) for name, value in _ours().items()}
+    return tuple(ours[name] if name in ours else cells[name] for name in code.co_freevars)
+
+
+def _captured_definition(
+    definition: ast.FunctionDef, code: CodeType, home: CodeType, free: Sequence[str], end: Sequence[ast.stmt]
+) -> CodeType:
     find_refusals(definition)
     locals_ = {*code.co_varnames, *code.co_cellvars}
-    free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
     doubtful = {*mark_reads(definition, locals_), *free}
     lower_exits(definition, locals_)
     visitor = _Capturing(locals_, frozenset(code.co_cellvars), doubtful)
-    definition.body = visitor.capture(definition.body)
+    definition.body = [*visitor.capture(definition.body), *end]
     # A name of its own: within, the function's name stands for what it stands for in the user's code.
     definition.name = f"{PREFIX}function"
-    made = code_within(definition, (*free, *_ours()), code)
-    return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+    made = code_within(definition, (*free, *_ours()), home)
+    return made.replace(co_name=home.co_name, co_qualname=home.co_qualname)
 
 
 class _Capturing(ast.NodeTransformer):

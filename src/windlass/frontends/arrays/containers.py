@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics import Diagnostic, Position, WindlassError
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.states import NotCapturable
@@ -27,7 +27,10 @@ from windlass.frontends.arrays.tracing import Tracing, current_tracing
 ENTRY_POINTS = ("changing", "changing_in_place", "is_same", "made")
 """What captured functions call."""
 CONTAINERS = (list, dict, set, bytearray, collections.deque)
-MAKERS: tuple[Any, ...] = (*CONTAINERS, sorted, collections.OrderedDict, collections.defaultdict, collections.Counter)
+MAKERS: tuple[Any, ...] = (
+    *CONTAINERS, sorted, copy.copy, copy.deepcopy, collections.OrderedDict, collections.defaultdict,
+    collections.Counter,
+)  # fmt: skip
 """Functions that give a new container in each call."""
 
 # -- what captured functions call -------------------------------------------------------------------------------------
@@ -113,18 +116,50 @@ def call_watched(
             put_back.clear()
             (put_back.update if isinstance(each, dict | set) else put_back.extend)(one)
             _expect_changeable(tracing, each)
-    return made(found) if any(function is each for each in MAKERS) else found
+    if isinstance(function, type) or any(function is each for each in MAKERS) or _makes_lists(function):
+        tracing.made[id(found)] = (found, tracing.level)
+    return found
+
+
+def _makes_lists(function: Any) -> bool:
+    """Whether it is a method or a function of NumPy's that gives a new container."""
+    if isinstance(getattr(function, "__self__", None), str | bytes | np.ndarray | Array | list | dict | set):
+        return function.__name__ in ("split", "splitlines", "rsplit", "tolist", "copy", "union", "intersection")
+    return str(getattr(function, "__module__", "")).partition(".")[0] in ("numpy", "jax")
 
 
 def expect_own_names(tracing: Tracing, code: CodeType) -> None:
-    """Raises NotCapturable for a function that binds names from outside of it, within a loop or branch."""
-    if tracing.is_within_branch() and (names := _outer_names(code)):
+    """Raises NotCapturable for a function that binds names from outside of it, within a loop or branch, and
+    WindlassError (WL0910) for one that binds globals."""
+    names = _outer_names(code)
+    if names and tracing.is_within_branch():
         raise NotCapturable(f"'{code.co_name}' is called within it, which binds '{names[0]}' outside of itself")
+    refuse_outer_names(code, [name for name in names if name not in code.co_freevars])
+
+
+def expect_no_outer_names(code: CodeType) -> None:
+    """Raises WindlassError (WL0910) for a function to be compiled that binds names from outside of it."""
+    refuse_outer_names(code, _outer_names(code))
+
+
+def refuse_outer_names(code: CodeType, names: Sequence[str]) -> None:
+    """Raises WindlassError (WL0910) where there are such names."""
+    if names:
+        raise WindlassError(
+            Diagnostic(
+                "WL0910",
+                f"'{code.co_name}' binds '{names[0]}' outside of itself",
+                Position(code.co_filename, code.co_firstlineno),
+                notes=("a program would do it once for all calls, while it is compiled",),
+                help="return the value; without whole=True Python does it, each time",
+            )
+        )
 
 
 @functools.cache
 def _outer_names(code: CodeType) -> tuple[str, ...]:
-    stored = [each for each in dis.get_instructions(code) if each.opname in ("STORE_DEREF", "STORE_GLOBAL")]
+    opcodes = ("STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF", "DELETE_GLOBAL")
+    stored = [each for each in dis.get_instructions(code) if each.opname in opcodes]
     return tuple(each.argval for each in stored if each.argval not in code.co_cellvars)
 
 
@@ -141,12 +176,23 @@ def _expect_changeable(tracing: Tracing, owner: Any) -> None:
         )
     if not _may_be_changed(tracing, owner):
         kind = type(owner)
+        if tracing.is_outside(owner):
+            raise WindlassError(
+                Diagnostic(
+                    "WL0910",
+                    f"an object of {kind.__name__} that the function did not make is changed",
+                    notes=("a program would change it once for all calls, while it is compiled",),
+                    help="return the new value; without whole=True Python changes it, each time",
+                )
+            )
         name = "a NumPy array that the function did not make" if kind is np.ndarray else f"an object of {kind.__name__}"
         raise NotCapturable(f"{name} is changed within it")
 
 
 def _may_be_changed(tracing: Tracing, owner: Any) -> bool:
     if id(owner) in tracing.met:
+        return False
+    if tracing.is_outside(owner):
         return False
     return not tracing.is_within_branch() or tracing.made.get(id(owner), (None, None))[1] == tracing.level
 

@@ -98,12 +98,18 @@ class Tracing:
         """Lists and the like that the user's code has made, by identity, and the level at which it did."""
         self.met: dict[int, Any] = {}
         """Those of which one of several is meant, and the several: see `containers.py`."""
+        self.trusts_packages = False
+        """Whether functions of packages that are installed are taken to give values and do nothing else."""
         self.level: Any = None
         """JAX's trace that the function's own operations, loops and branches run in."""
         self.needed: Any = None
         """The traced value that would have had to be known, where that was found last."""
         self.outermost: Any = None
         """The one outside of all loops and branches."""
+
+    def is_outside(self, owner: Any) -> bool:
+        """Whether others may see a list or object, so that what runs once for many calls must not change it."""
+        return id(owner) not in self.made
 
     @property
     def has_checks(self) -> bool:
