@@ -12,21 +12,52 @@ from typing import Any
 
 import llvmlite.binding as llvm_binding
 
+from windlass import emulator
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import keep, read_kept, spell_end
 from windlass.diagnostics.progress import telling
 from windlass.frontends.cuda.clang import MESSAGE_FLAGS, OWN_SECONDS, ZIG_FOLDER, run_clang
+from windlass.gpu.functions import PREFIX
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
 SOURCES = Path(__file__).parent / "library"
+SPECIAL_FUNCTIONS = Path(emulator.__file__).parent / "runtime" / "special.c"
+"""Functions that no C library has, as the emulator computes them."""
 
-# As plain C++ without any header; nothing that is written out may become a call of what it implements.
+_LIBC = ZIG_FOLDER / "lib" / "libc"
+LIBC = tuple(
+    _LIBC / "musl" / "src" / "math" / f"{name}.c"
+    for name in shlex.split("""
+    erf erff lgamma_r tgamma j0 j1 jn pow pow_data exp_data __rem_pio2 __rem_pio2_large __sin __cos __tan
+    __math_divzero __math_invalid __math_oflow __math_uflow __math_xflow
+    """)
+)
+"""Of the C library whose sources are in clang's wheel (musl) what is written for doubles, and is right on GPUs too."""
+
+# Without headers; nothing that is written out may become a call of what it implements.
 _FLAGS = shlex.split("""
--x c++ -std=gnu++20 -O2 -ffreestanding -fno-builtin -ffp-contract=off -nostdsysteminc -nobuiltininc -emit-llvm
+-O2 -ffreestanding -fno-builtin -ffp-contract=off -fconvergent-functions -nostdsysteminc -nobuiltininc -emit-llvm -o -
 """)
-_CPUS = {"nvptx64-nvidia-cuda": "sm_70 -target-feature +ptx63", "amdgcn-amd-amdhsa": "gfx906"}
+_OWN = shlex.split("-x c++ -std=gnu++20")
+_C = shlex.split("-x c -std=gnu99 -Derff=slower_erff")  # of which there is one here
+_C_FOLDERS = (
+    SOURCES / "include",
+    _LIBC / "musl" / "arch" / "x86_64",
+    _LIBC / "musl" / "arch" / "generic",
+    _LIBC / "musl" / "src" / "include",
+    _LIBC / "musl" / "src" / "internal",
+    _LIBC / "include" / "x86_64-linux-musl",
+    _LIBC / "include" / "generic-musl",
+    ZIG_FOLDER / "lib" / "include",
+)
+_CPUS = {
+    "nvptx64-nvidia-cuda": "sm_70 -target-feature +ptx63",
+    "amdgcn-amd-amdhsa": "gfx906",
+    "x86_64-unknown-linux-gnu": "x86-64-v3",
+}
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.$]+)\(", re.MULTILINE)
+_ALIAS = re.compile(r"^@[^\n]* = [^\n]*\balias [^\n]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -52,8 +83,8 @@ def library_for(triple: str) -> Library:
     Raises CompilationError (WL1603) where clang can't be run.
     """
     status = (ZIG_FOLDER / "zig").stat()
-    digest = hashlib.sha256(f"{triple} {status.st_size} {status.st_mtime_ns} {_FLAGS}".encode())
-    for path in sorted(SOURCES.iterdir()):
+    digest = hashlib.sha256(f"{triple} {status.st_size} {status.st_mtime_ns} {_FLAGS} {LIBC}".encode())
+    for path in (*sorted(SOURCES.rglob("*.h*")), SPECIAL_FUNCTIONS):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     name = f"gpu-{digest.hexdigest()[:24]}.ll"
     kept = read_kept(name)
@@ -66,14 +97,27 @@ def library_for(triple: str) -> Library:
 
 
 def _compile(triple: str) -> str:
-    target = ["-triple", triple, "-target-cpu", *_CPUS[triple].split()]
-    outcome = run_clang([*target, *_FLAGS, *MESSAGE_FLAGS, str(SOURCES / "all.hpp"), "-o", "-"], OWN_SECONDS)
-    if outcome.status != 0:
-        raise CompilationError(
-            Diagnostic(
-                "WL1603",
-                f"the library of GPU functions can't be compiled ({spell_end(outcome.status)})",
-                notes=tuple(outcome.messages.splitlines()[:3]),
+    """All sources as one module, in which functions that have not our names get a prefix."""
+    whole: Any = None
+    folders = [word for folder in _C_FOLDERS for word in ("-internal-isystem", str(folder))]
+    for path in (SOURCES / "all.hpp", SPECIAL_FUNCTIONS, *LIBC):
+        language = _OWN if path.suffix == ".hpp" else [*_C, *folders]
+        target = ["-triple", triple, "-target-cpu", *_CPUS[triple].split()]
+        outcome = run_clang([*target, *language, *_FLAGS, *MESSAGE_FLAGS, str(path)], OWN_SECONDS)
+        if outcome.status != 0:
+            raise CompilationError(
+                Diagnostic(
+                    "WL1603",
+                    f"the library of GPU functions can't be compiled: {path.name} ({spell_end(outcome.status)})",
+                    notes=tuple(outcome.messages.splitlines()[:3]),
+                )
             )
-        )
-    return re.sub(r' "target-(?:cpu|features)"="[^"]*"', "", outcome.output)
+        module = llvm.parse_assembly(_ALIAS.sub("", outcome.output))
+        if whole is None:
+            whole = module
+        else:
+            whole.link_in(module)
+    for function in whole.functions:
+        if not function.name.startswith(("llvm.", "__windlass_", "__assertfail")):
+            function.name = PREFIX + function.name
+    return re.sub(r' "target-(?:cpu|features)"="[^"]*"', "", str(whole))

@@ -41,7 +41,7 @@ static double scaled_erfc(double x) {
     if (x < 5) return exp(x * x) * erfc(x);
     double fraction = x;
     for (int term = 60; term >= 1; term--) fraction = x + term / 2.0 / fraction;
-    return 1 / (sqrt(M_PI) * fraction);
+    return 1 / sqrt(M_PI) / fraction;
 }
 
 // Modified Bessel functions: the power series, whose terms are all positive; the asymptotic series far out.
@@ -63,7 +63,8 @@ static double bessel(double x, int order) {
             sum += term;
             if (fabs(term) < 1e-18) break;
         }
-        sum *= exp(magnitude) / sqrt(2 * M_PI * magnitude);
+        double half = exp(magnitude / 2);  // the whole of it may be infinite where the result is not
+        sum = sum * half / sqrt(2 * M_PI) / sqrt(magnitude) * half;
     }
     return order && x < 0 ? -sum : sum;
 }

@@ -1,5 +1,6 @@
-// What device code calls that is no instruction: one translation unit, for NVIDIA's GPUs, AMD's, and hosts (tests).
-#include "base.h"
+// What device code calls that is no instruction, but for what the C library has: for NVIDIA's GPUs, and hosts (tests).
+#include "mathematics.h"
+#include "narrow_floats.h"
 #ifdef __NVPTX__
 #include "nvptx.h"
 #endif
