@@ -24,13 +24,9 @@ def engine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(library_for(HOST).text)
-    loops = [
-        loop
-        for function in list(module.functions)
-        if not function.is_declaration
-        and (loop := _loop(function.name, [str(each.type) for each in function.arguments], str(function.type)))
-    ]
-    module.link_in(llvm.parse_assembly(f'target triple = "{HOST}"\n' + "\n".join(loops)))
+    defined = [each for each in module.functions if not each.is_declaration]
+    loops = [_loop(each.name, [str(argument.type) for argument in each.arguments]) for each in defined]
+    module.link_in(llvm.parse_assembly(f'target triple = "{HOST}"\n' + "\n".join(filter(None, loops))))
     machine = llvm.Target.from_triple(HOST).create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
     )
@@ -39,11 +35,22 @@ def engine() -> Any:
     return made
 
 
-def _loop(name: str, kinds: list[str], type_: str) -> str | None:
+def _loop(name: str, kinds: list[str]) -> str | None:
     """A function of arrays that calls one of floats for each of their elements."""
-    kind = "float" if name.endswith("f") and kinds[0] == "float" else "double"
-    if not kinds or len(kinds) > 2 or any(each != kind for each in kinds) or not name.startswith(PREFIX):
+    kind = kinds[0] if kinds else ""
+    if kind not in ("float", "double") or kinds not in ([kind], [kind, kind]) or not name.startswith(PREFIX):
         return None
+    if name.removeprefix(PREFIX).rstrip("f") in (
+        "ilogb",
+        "isnan",
+        "isin",
+        "finite",
+        "lround",
+        "llround",
+        "lrint",
+        "llrint",
+    ):
+        return None  # they give integers
     parameters = "".join(f"ptr %in{place}, " for place in range(len(kinds)))
     loads = "\n".join(
         f"  %at{place} = getelementptr {kind}, ptr %in{place}, i64 %i\n  %x{place} = load {kind}, ptr %at{place}"
@@ -86,12 +93,12 @@ def distance(got: NDArray[Any], wanted: NDArray[Any]) -> NDArray[Any]:
     """
     dtype = got.dtype
     tiny, digits = np.finfo(dtype).smallest_normal, np.finfo(dtype).nmant
-    rounded = wanted.astype(dtype)
     with np.errstate(all="ignore"):
+        rounded = wanted.astype(dtype)
         exponent = np.floor(np.log2(np.maximum(np.abs(rounded), tiny).astype(np.float64)))
         unit = np.exp2(exponent - digits).astype(wanted.dtype)
         off = np.abs(got.astype(wanted.dtype) - wanted) / unit
-    same = (np.isnan(got) & np.isnan(rounded)) | ((got == rounded) & (np.signbit(got) == np.signbit(rounded)) & ~np.isfinite(rounded))
+    same = (np.isnan(got) & np.isnan(rounded)) | (np.isinf(rounded) & (got == rounded))
     zero = (rounded == 0) & (got == 0) & (wanted == 0)
     off = np.where(same, 0, np.where(np.isfinite(got) & np.isfinite(rounded), off, 1e9))
     return np.where(zero & (np.signbit(got) != np.signbit(wanted)), 1e9, off)

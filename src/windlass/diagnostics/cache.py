@@ -169,6 +169,7 @@ KINDS = {
     "textures": "code of textures",
     "emulator": "the emulator",
     "cpu": "costs of this machine's CPU",
+    "gpu": "functions for GPUs",
     "headers": "precompiled headers",
     "zig": "the compiler's own",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
@@ -21,6 +22,10 @@ _OF_DRIVER = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 """Functions that NVIDIA's driver has on the device."""
 
 _NO_MEANING = {
+    "__windlass_barrier_is_last": (
+        "it uses a barrier with a completion function",
+        "let one thread do it after the barrier, or between two",
+    ),
     "__windlass_texture": ("it reads a texture", "read the array itself: textures are not made for GPUs yet"),
     "__windlass_bound_texture": ("it uses a texture or surface reference", "pass arrays"),
     "__windlass_surface": ("it uses a surface", "use the array itself: surfaces are not made for GPUs yet"),
@@ -48,6 +53,21 @@ def compile_ptx(
     >>> print(next(line for line in compile_ptx(code, code.kernels).splitlines() if "entry" in line))
     .visible .entry twice(
     """
+    return _made(code, kernels, sm, line_info, ("-S",))
+
+
+def optimized_code(code: DeviceCode, kernels: Sequence[KernelSignature], sm: int | str = 90) -> DeviceCode:
+    """The LLVM IR that instructions of PTX are selected for: linked with the library, optimized, nothing else.
+
+    The emulator runs it as it runs the code that it is made of: so it is tested.
+    """
+    text = _made(code, kernels, sm, True, ("-emit-llvm",))
+    return replace(code, llvm_ir=text, kernels=tuple(kernels))
+
+
+def _made(
+    code: DeviceCode, kernels: Sequence[KernelSignature], sm: int | str, line_info: bool, emit: Sequence[str]
+) -> str:
     target = nvidia_target(sm)
     library = library_for("nvptx64-nvidia-cuda")
     refused = tuple(refusals(code, tuple(kernels), _reasons(code, library), "PTX"))
@@ -55,11 +75,11 @@ def compile_ptx(
         raise CompilationError(*refused)
     text = module_text(code.llvm_ir, [each.mangled for each in kernels], keeps_lines=line_info)
     with temporary_folder() as folder:
-        module, linked, output = folder / "module.ll", folder / "library.bc", folder / "module.ptx"
+        module, linked, output = folder / "module.ll", folder / "library.bc", folder / "output"
         module.write_text(text, "utf-8")
         linked.write_bytes(library.bitcode)
-        flags = [*target.flags, *shlex.split("-O3 -x ir -S -ffp-contract=off"), "-mlink-builtin-bitcode", str(linked)]
-        return _emitted([*flags, str(module), "-o", str(output)], output, kernels)
+        flags = [*target.flags, *shlex.split("-O3 -x ir -ffp-contract=off"), "-mlink-builtin-bitcode", str(linked)]
+        return _emitted([*flags, *emit, str(module), "-o", str(output)], output, kernels)
 
 
 def _reasons(code: DeviceCode, library: Library) -> dict[str, tuple[str, str | None]]:

@@ -253,7 +253,8 @@ INLINE float power_of_positive(float x, float y) {
     if (exponent < NUMBER(LEAST_EXP) - 1) return 0;
     Real exponent_rest = fused(y, low, fused(y, high, -exponent));
     Real n, part = split_exponent(exponent, n);
-    return exponential(part, exponent_rest, (int)n);
+    Real whole = part + exponent_rest;
+    return exponential(whole, exponent_rest - (whole - part), (int)n);
 }
 
 extern "C" double pow(double x, double y);
