@@ -19,7 +19,7 @@ from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.runtime.launch_shape import read_launch_shape
 
 ULPS = 8 * 2.0**-23
-"""How far results may be apart, relative to the largest, where the kernel calls functions: the emulator's are others."""
+"""How far results may be apart, relative to the largest, where the kernel calls functions."""
 
 
 def is_small(launch: Launch) -> bool:
