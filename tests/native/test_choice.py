@@ -128,3 +128,11 @@ def test_reports_of_emulated_launches_say_why_there_is_no_native_code() -> None:
     report = kernel.explain(1, 32, numbers()[:32], numbers()[:32], np.ones(1, np.int32))
     assert report.form == "emulated"
     assert "it does not run as native code either: its warps go in step" in str(report)
+
+
+def test_launches_whose_threads_exchange_numbers_have_a_cost() -> None:
+    kernel = wl.cuda.compile("""
+    __global__ void k(unsigned *x, int n) { x[threadIdx.x] = __shfl_sync(0xffffffff, threadIdx.x, n); }""")["k"]
+    x = np.zeros(64, np.uint32)
+    kernel[1, 64](x, 3)
+    assert x.tolist() == [3] * 32 + [35] * 32

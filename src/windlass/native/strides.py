@@ -122,8 +122,8 @@ class _Finder:
             return None if any(each != 0 for each in given) else 0
         if not any(each != 0 for each in given):
             return 0
-        if None in given or len(op.results) != 1 or isinstance(op.type, BufferType) or op.dtype in FLOATS:
-            return None
+        if None in given or op.results != (op,) or isinstance(op.type, BufferType) or op.dtype in FLOATS:
+            return None  # also what threads exchange, and what comes with other results
         return _signed(self.computed(op, [each or 0 for each in given]), bit_width(op.dtype))
 
     def is_own_memory(self, buffer: Value) -> bool:
