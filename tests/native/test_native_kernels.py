@@ -79,6 +79,16 @@ __global__ void periodic(const float *x, float *y, const int *row) {
     int begin = 64 * row[0];
     for (unsigned i = 0; i < 64; i++) y[i] = x[begin + (i + 63) % 64];
 }
+__global__ void borders(const float *u, float *v, unsigned *w, int n, int width) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= n || j >= n) return;
+    const float *row = u + j * n;
+    int far = min(i + 9, n - 1), left = (i + n - 1) % n, right = (i + 1) % n, up = max(j - 1, 0);
+    float here = row[i], west = i > 0 ? row[i - 1] : here, near = i >= 3 && i < n - 3 ? row[i + 3] - row[i - 3] : 0;
+    v[j * n + i] = here + row[far] * row[left] - row[right] + west + near + u[up * n + i] + i / width;
+    w[j * n + i] = (unsigned)(i * 7 + n) % 640u + ((i + j) % n == 5 ? 1000 : 0) + (i - 20) / 64 + (i - 20) % 64;
+    if (i % n == 17) v[j * n + i] = 5;
+}
 __global__ void planes(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) { y[i] = x[i]; y[n + i] = 2 * x[i]; y[2 * n + i] += y[i]; }
@@ -171,6 +181,12 @@ LAUNCHES: dict[str, tuple[str, Any, Any, Sequence[Any]]] = {
     "locals": ("locals", 4, 64, (floats(200), np.zeros(200, np.float32), 200)),
     "histogram": ("histogram", 4, 64, (integers(0, 10, 200), np.zeros(10, np.int32), 200)),
     "periodic": ("periodic", 1, 1, (floats(128), np.zeros(64, np.float32), np.ones(1, np.int32))),
+    "borders": (
+        "borders", (3, 18), (32, 4), (floats(N * N), np.zeros(N * N, np.float32), np.zeros(N * N, np.uint32), N, 100),
+    ),
+    "borders, rows of one block": (
+        "borders", (1, N), 72, (floats(N * N), np.zeros(N * N, np.float32), np.zeros(N * N, np.uint32), N, 8),
+    ),
     "planes": ("planes", 4, 64, (floats(200), np.zeros(600, np.float32), 200)),
     "prefix": ("prefix", 1, 64, (integers(0, 10, 60), 60)),
     "total": ("total", 4, 64, (floats(200), np.zeros(1, np.float32), 200)),

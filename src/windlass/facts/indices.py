@@ -68,16 +68,19 @@ class IndexReader:
     4*x + 8
     """
 
-    def __init__(self, known: Mapping[Value, Index], dimensions: tuple[Dimension, ...] = ()) -> None:
+    def __init__(
+        self, known: Mapping[Value, Index], dimensions: tuple[Dimension, ...] = (), within: Predicate = TRUE
+    ) -> None:
         self._indices: dict[Value, Index] = dict(known)
         self._conditions: dict[Value, Predicate] = {}
         self._domains: dict[Block, Domain] = {}
-        self._outermost = Domain(dimensions, EVERYWHERE, TRUE)
+        self._outermost = Domain(dimensions, EVERYWHERE, TRUE).restrict(within)
 
     @staticmethod
-    def of_launch(parallel: Parallel, ids: ThreadIds) -> IndexReader:
-        """A reader for a launch: its ids are what `facts.threads.thread_ids` says."""
-        return IndexReader(dict(zip(parallel.body.block.arguments, ids.items, strict=True)), ids.dimensions)
+    def of_launch(parallel: Parallel, ids: ThreadIds, within: Predicate = TRUE) -> IndexReader:
+        """A reader for a launch, or the points of it for which a condition holds: its ids are what
+        `facts.threads.thread_ids` says."""
+        return IndexReader(dict(zip(parallel.body.block.arguments, ids.items, strict=True)), ids.dimensions, within)
 
     def dimension_of(self, loop: For) -> Dimension | None:
         """The dimension that the counter of a loop is; None where no bound of its trip count is known."""
@@ -132,8 +135,13 @@ class IndexReader:
 
     def always_holds(self, condition: Value, where: Block | None) -> bool:
         """Whether a truth value is proved to be true at all points at which a block runs."""
+        return self.always_is(condition, True, where)
+
+    def always_is(self, condition: Value, truth: bool, where: Block | None) -> bool:
+        """Whether a truth value is proved to be that one at all points at which a block runs."""
         domain = self.domain_at(where)
-        return domain.mask.implies(self.condition_of(condition), domain.box)
+        predicate = self.condition_of(condition)
+        return domain.mask.implies(predicate if truth else ~predicate, domain.box)
 
     # -- how ------------------------------------------------------------------------------------------------------
 

@@ -149,26 +149,29 @@ class Arithmetic:
         self.text = text
         self.vector_functions = vector_functions
 
-    def write(self, op: Op, given: Sequence[str], *, is_vector: bool) -> str:
+    def write(self, op: Op, given: Sequence[str], *, is_vector: bool, no_wrap: str = "") -> str:
         """What the op gives for operands that are written already: scalars, or vectors all of them.
+
+        `no_wrap` are LLVM's flags for a sum, a difference or a product of integers that does not wrap around.
 
         Raises NotNative for ops that are none of elements, and for elements of other types.
         """
         for value in (*op.operands, op):
             if value.dtype not in FLOATS and not value.dtype.lstrip("u").startswith("i"):
                 raise NotNative(f"arithmetic on {value.dtype}", op.source)
-        return _Instruction(self, op, given, is_vector).write()
+        return _Instruction(self, op, given, is_vector, no_wrap).write()
 
 
 class _Instruction:
     """One op on its operands."""
 
-    def __init__(self, arithmetic: Arithmetic, op: Op, given: Sequence[str], is_vector: bool) -> None:
+    def __init__(self, arithmetic: Arithmetic, op: Op, given: Sequence[str], is_vector: bool, no_wrap: str) -> None:
         self.text = arithmetic.text
         self.vector_functions = arithmetic.vector_functions
         self.op = op
         self.given = given
         self.is_vector = is_vector
+        self.no_wrap = no_wrap
         self.dtype = op.operands[-1].dtype if op.operands else op.dtype
         self.is_float = self.dtype in FLOATS
         self.is_unsigned = self.dtype.startswith("u") or self.dtype == "i1"
@@ -243,7 +246,7 @@ class _Instruction:
         given = self.given
         table = _OF_FLOATS if self.is_float else _OF_BOOLEANS if self.dtype == "i1" else _OF_INTEGERS
         if kind in table:
-            return self.put(table[kind], *given)
+            return self.put(table[kind] + self.no_wrap, *given)
         if kind in (Divide, Remainder):
             return self.divide(is_quotient=kind is Divide)
         if kind in _SHIFTS:

@@ -139,14 +139,14 @@ class BlockPlan(Plan):
         arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
         shape = BlockShape(self.block, self.facts.shared_bytes, self._width_of, self._bounds_of)
         writer = BlockWriter(memory, arithmetic, self.ranges, shape)
-        self.enter(lanes, memory)
+        self.enter(self.function, lanes, memory)
         with text.counted("block", "%from", "%to", 1) as number:
             gx, gy, _ = self.grid
             x, rest = (text.put(f"{how} i64 {number}, {gx}") for how in ("urem", "udiv"))
             y, z = (text.put(f"{how} i64 {rest}, {gy}") for how in ("urem", "udiv"))
             for each, name in zip(ids, (x, y, z), strict=True):
                 lanes.names[each] = text.put(f"trunc i64 {name} to i32")
-            self.write_before(writer)
+            self.write_before(self.function, writer)
             writer.write(self.launch.body.block)
             writer.poll_after(number, STRIPS_UNTIL_POLL // max(math.prod(self.block), 1))
         declared |= text.declared

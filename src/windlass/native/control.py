@@ -46,7 +46,7 @@ from windlass.ops.base import TensorOp
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Multiply, Negate, Not, Or, Select, Subtract, Xor
+from windlass.ops.elementwise import Add, And, Multiply, Negate, Not, Or, Select, ShiftLeft, Subtract, Xor
 from windlass.ops.extremes import Maximum, Minimum
 
 _CHEAP = (
@@ -142,12 +142,39 @@ class BodyWriter:
         writer = self._writers.get(type(op))
         if writer is not None:
             writer(op)
+        elif isinstance(op, Convert) and (wide := self._widened(op)):
+            self.lanes.names[op] = wide
         elif isinstance(op, TensorOp):
             is_vector = self.lanes.is_varying(op)
             given = [self.lanes.use(each, is_vector=is_vector) for each in op.operands]
-            self.lanes.names[op] = self.arithmetic.write(op, given, is_vector=is_vector)
+            no_wrap = self._ranges.no_wrap(op)
+            self.lanes.names[op] = self.arithmetic.write(op, given, is_vector=is_vector, no_wrap=no_wrap)
         else:
             raise NotNative(_REASONS.get(type(op), f"{type(op).__name__} has no native code"), op.source)
+
+    def _widened(self, op: Convert) -> str:
+        """A place in 64 bits that is computed in fewer, which never wrap around, as 64 bits all the way: so it grows
+        from strip to strip by a step. The empty string where that is not known."""
+        source = op.operand
+        if op.dtype not in ("i64", "ui64") or source.dtype not in ("i32", "ui32") or self.lanes.is_varying(op):
+            return ""
+        return self._in_64_bits(source) if self._grows_plainly(source) else ""
+
+    def _grows_plainly(self, value: Value) -> bool:
+        flags = self._ranges.no_wrap(value) if isinstance(value, Op) else ""
+        return "nuw" in flags or (bool(flags) and not value.dtype.startswith("u"))
+
+    def _in_64_bits(self, value: Value) -> str:
+        text = self.text
+        if isinstance(value, Constant):
+            return str(int(value.number))
+        if value in self.lanes.wide:
+            return self.lanes.wide[value]
+        if isinstance(value, Add | Subtract | Multiply | ShiftLeft) and self._grows_plainly(value):
+            verb = {Add: "add", Subtract: "sub", Multiply: "mul", ShiftLeft: "shl"}[type(value)]
+            return text.put(f"{verb} nsw i64 {', '.join(self._in_64_bits(each) for each in value.operands)}")
+        extends = "zext" if value.dtype.startswith("u") else "sext"
+        return text.put(f"{extends} i32 {self.lanes.name(value)} to i64")
 
     # -- buffers ------------------------------------------------------------------------------------------------------
 
@@ -194,6 +221,7 @@ class BodyWriter:
         lanes, text = self.lanes, self.text
         is_vector = lanes.is_varying(op)
         type_ = text.vector("i64") if is_vector else "i64"
+        flags = self._ranges.no_wrap_within(op)
 
         def number(value: int) -> str:
             return f"splat (i64 {value})" if is_vector else str(value)
@@ -202,10 +230,10 @@ class BodyWriter:
         for index, stride in zip(op.indices, op.strides, strict=True):
             term = lanes.use(index, is_vector=is_vector)
             if stride != 1:
-                term = text.put(f"mul {type_} {term}, {number(stride)}")
-            total = text.put(f"add {type_} {total}, {term}") if total else term
+                term = text.put(f"mul{flags} {type_} {term}, {number(stride)}")
+            total = text.put(f"add{flags} {type_} {total}, {term}") if total else term
         if op.start or not total:
-            total = text.put(f"add {type_} {total or number(0)}, {number(op.start)}")
+            total = text.put(f"add{flags} {type_} {total or number(0)}, {number(op.start)}")
         lanes.names[op] = total
 
     def given(self, value: Value, like: Value) -> list[str]:

@@ -25,6 +25,8 @@ class Lanes:
         self.ids = ids
         self.strides = strides
         self.names: dict[Value, str] = {}
+        self.wide: dict[Value, str] = {}
+        """The same in 64 bits, for ids that are made of such numbers."""
         self.mask: str | None = None
 
     def stride(self, value: Value) -> Stride:

@@ -30,10 +30,11 @@ from windlass.loops.launch_specification import LaunchSpecification
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.control import BodyWriter
 from windlass.native.independence import is_independent
+from windlass.native.interior import Interior, find_interior
 from windlass.native.lanes import Lanes
 from windlass.native.launch_facts import LaunchFacts
 from windlass.native.machine import MachineCode, compile_text, vector_functions
-from windlass.native.memory import MemoryWriter, Place, Site, quoted
+from windlass.native.memory import Frame, MemoryWriter, Place, Site, quoted
 from windlass.native.pool import STOP
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
@@ -42,6 +43,10 @@ from windlass.native.text import Text, scalar_type
 from windlass.ops.regions import Return
 
 WIDEST = 8
+OF_X = {0: "udiv", 3: "urem"}
+"""Which ids are those along x, and how they come of the place in the row and the size of a block."""
+INSIDE = "inside."
+"""Begins the names of what is written for the inside of rows."""
 FIRST_ARGUMENT = 2
 """Slots of the context before the arguments: where faults are noted, and who is asked whether to stop."""
 STRIPS_UNTIL_POLL = 1 << 16
@@ -132,7 +137,11 @@ class Plan:
     @property
     def lane_id(self) -> Value:
         """The id that grows from lane to lane."""
-        return self.launch.body.block.arguments[0 if self.block[0] == 1 else 3]
+        return self.launch.body.block.arguments[self._lane_place]
+
+    @property
+    def _lane_place(self) -> int:
+        return 0 if self.block[0] == 1 else 3
 
     def _strides(self) -> dict[Value, Stride]:
         return find_strides(self.launch.body.block, (self.lane_id,), self.ranges)
@@ -183,40 +192,66 @@ class Plan:
     def _strip_function(self, width: int, sites: list[Site], declared: set[str]) -> str:
         """`@strips{width}(context, rows from, to, strips from, to, arguments)`."""
         text = Text(width)
-        ids = self.launch.body.block.arguments
-        strides = self._strides() if width > 1 else {}
-        lanes = Lanes(text, ids, strides)
-        memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
-        memory.sites = sites
-        arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
-        writer = BodyWriter(lanes, memory, arithmetic, self.ranges)
-        for place, each in enumerate(ids):
-            lanes.names[each] = f"%id{place}"
-        self.enter(lanes, memory)
-        text.label = "body"
-        self.write_before(writer)
-        writer.write(self.launch.body.block)
+        frame = Frame()
+        body = self._body(text, frame, sites, self.function, self.indices, self.ranges, "")
+        nest = self._ordered_nest() if self.is_ordered else self._nest(width)
+        interior = (
+            None if width == 1 else find_interior(self.function, self.launch, self.ids, self.facts.extents, width)
+        )
+        if interior is not None:
+            inside = self._body(text, frame, sites, interior.function, interior.indices, interior.ranges, INSIDE)
+            nest = self._nest_with_inside(width, interior, inside)
         declared |= text.declared
         parameters = ", ".join(f"{type_} {name}" for type_, name in self.parameters())
         head = f"define internal void @strips{width}(ptr %context, i64 %r0, i64 %r1, i64 %s0, i64 %s1"
-        nest = self._ordered_nest() if self.is_ordered else self._nest(width)
         return "\n".join(
             (
                 f"{head}{', ' if parameters else ''}{parameters}) {{",
                 "entry:",
-                *memory.frame.allocations,
+                *frame.allocations,
                 *nest.before,
-                *text.lines,
+                *body,
                 *nest.after,
-                *memory.frame.endings,
+                *frame.endings,
                 "  ret void",
                 "}",
             )
         )
 
-    def enter(self, lanes: Lanes, memory: MemoryWriter) -> None:
-        """Name the arguments, and the memory of device variables."""
-        for number, (argument, known) in enumerate(zip(self.function.arguments, self.facts.memories, strict=True)):
+    def _body(
+        self,
+        text: Text,
+        frame: Frame,
+        sites: list[Site],
+        function: Function,
+        indices: IndexReader,
+        ranges: LaunchRanges,
+        prefix: str,
+    ) -> list[str]:
+        """What a thread of the function does, in the lanes of a strip. The names of x begin with the prefix."""
+        launch = launch_of(function)
+        ids = launch.body.block.arguments
+        strides = find_strides(launch.body.block, (ids[self._lane_place],), ranges) if text.width > 1 else {}
+        lanes = Lanes(text, ids, strides)
+        memory = MemoryWriter(lanes, indices, is_ordered=self.is_ordered)
+        memory.sites, memory.frame = sites, frame
+        arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
+        writer = BodyWriter(lanes, memory, arithmetic, ranges)
+        for place, each in enumerate(ids):
+            name = f"%{prefix if place in OF_X else ''}id{place}"
+            lanes.names[each], lanes.wide[each] = name, f"{name}.long"
+        begin = len(text.lines)
+        self.enter(function, lanes, memory)
+        text.label = f"{prefix}body"
+        self.write_before(function, writer)
+        writer.write(launch.body.block)
+        lines = text.lines[begin:]
+        del text.lines[begin:]
+        return lines
+
+    def enter(self, function: Function, lanes: Lanes, memory: MemoryWriter) -> None:
+        """Name the arguments, and the memory of device variables, of the function or a copy of it."""
+        for number, (argument, known) in enumerate(zip(function.arguments, self.facts.memories, strict=True)):
             if not isinstance(argument.type, BufferType):
                 lanes.names[argument] = f"%argument.{number}"
             elif known is None:
@@ -231,7 +266,7 @@ class Plan:
                     argument=number,
                 )
         known_variables = {name: (number, each) for number, (name, each) in enumerate(self.facts.variables)}
-        for op in self.function.walk():
+        for op in function.walk():
             if isinstance(op, DeviceVariableBuffer):
                 if op.variable not in known_variables:
                     raise NotNative(f"device variable {op.variable}", op.source)
@@ -240,10 +275,10 @@ class Plan:
                     f"%variable.{number}", str(each.size), quoted(op.variable), each.alignment, each.remainder
                 )
 
-    def write_before(self, writer: BodyWriter) -> None:
+    def write_before(self, function: Function, writer: BodyWriter) -> None:
         """What the function computes before its launch."""
-        for op in self.function.body:
-            if op is self.launch:
+        for op in function.body:
+            if isinstance(op, Parallel):
                 break
             if isinstance(op, Allocate):
                 raise NotNative("memory outside of its threads", op.source)
@@ -294,20 +329,58 @@ class Plan:
 
     def _nest(self, width: int) -> _Nest:
         """Loops over rows, and over the strips of each."""
-        bx, by, bz = self.block
+        before = (
+            *self._row_head(),
+            *_loop_head("chunk.strips", "strip", "%chunk", "%chunk.stop", "chunk.done"),
+            *self._ids_in_row("", "strip", width),
+            "  br label %body",
+            "body:",
+        )
+        return _Nest(before, self._row_end(width))
+
+    def _nest_with_inside(self, width: int, interior: Interior, inside: Sequence[str]) -> _Nest:
+        """The same; where the loop over strips comes to the inside of a row, one of its own goes on to its end."""
+        before = (
+            *self._row_head(),
+            f"  %is.short = icmp slt i64 %chunk.stop, {interior.end}",
+            f"  %inner.stop = select i1 %is.short, i64 %chunk.stop, i64 {interior.end}",
+            *_loop_head("chunk.strips", "strip", "%chunk", "%chunk.stop", "chunk.done", ("%inner", "inner.head")),
+            f"  %is.behind = icmp sge i64 %strip, {interior.begin}",
+            "  %is.before = icmp slt i64 %strip, %inner.stop",
+            "  %is.inside = and i1 %is.behind, %is.before",
+            "  br i1 %is.inside, label %inner.enter, label %border",
+            "inner.enter:",
+            *_loop_head("inner.enter", "inner", "%strip", "%inner.stop", "strip.head"),
+            *self._ids_in_row(INSIDE, "inner", width),
+            f"  br label %{INSIDE}body",
+            f"{INSIDE}body:",
+            *inside,
+            *_loop_end("inner"),
+            "border:",
+            *self._ids_in_row("", "strip", width),
+            "  br label %body",
+            "body:",
+        )
+        return _Nest(before, self._row_end(width))
+
+    def _ids_in_row(self, prefix: str, strip: str, width: int) -> Sequence[str]:
+        """The ids of the first thread of a strip, of which a row has many."""
+        size = self.block[0]
+        place = f"%{prefix}place"
+        numbers = _numbers(*((each, f"{how} i64 {place}, {size}") for each, how in OF_X.items()), prefix=prefix)
+        return f"  {place} = mul nuw nsw i64 %{strip}, {width}", *numbers
+
+    def _row_head(self) -> Sequence[str]:
+        """The loop over rows, the ids of which a row has one, and chunks of strips, so that no strip has to count."""
+        by, bz = self.block[1:]
         gy = self.grid[1]
-        ids = (
+        return (
+            *_loop_head("entry", "row", "%r0", "%r1", "done"),
             *_numbers((4, f"urem i64 %row, {by}")),
             f"  %row.by = udiv i64 %row, {by}",
             *_numbers((1, f"urem i64 %row.by, {gy}")),
             f"  %row.gy = udiv i64 %row.by, {gy}",
             *_numbers((5, f"urem i64 %row.gy, {bz}"), (2, f"udiv i64 %row.gy, {bz}")),
-        )
-        x = _numbers((0, f"udiv i64 %place, {bx}"), (3, f"urem i64 %place, {bx}"))
-        # Strips are run in chunks, so that no strip has to count.
-        before = (
-            *_loop_head("entry", "row", "%r0", "%r1", "done"),
-            *ids,
             "  br label %row.ids",
             "row.ids:",
             *_loop_head("row.ids", "chunk", "%s0", "%s1", "row.end"),
@@ -316,14 +389,11 @@ class Plan:
             "  %chunk.stop = select i1 %chunk.is.last, i64 %s1, i64 %chunk.limit",
             "  br label %chunk.strips",
             "chunk.strips:",
-            *_loop_head("chunk.strips", "strip", "%chunk", "%chunk.stop", "chunk.done"),
-            f"  %place = mul i64 %strip, {width}",
-            *x,
-            "  br label %body",
-            "body:",
         )
-        strips = max(self.grid[0] * bx // width, 1)
-        after = (
+
+    def _row_end(self, width: int) -> Sequence[str]:
+        strips = max(self.grid[0] * self.block[0] // width, 1)
+        return (
             *_loop_end("strip"),
             "chunk.done:",
             *_poll("%row", STRIPS_UNTIL_POLL // strips),
@@ -331,7 +401,6 @@ class Plan:
             *_loop_end("row"),
             "done:",
         )
-        return _Nest(before, after)
 
     def _ordered_nest(self) -> _Nest:
         """One loop in another, the last id the innermost: the order in which the emulator runs threads."""
@@ -343,7 +412,7 @@ class Plan:
             leave = "done" if above is None else "block.done" if above == 0 else f"loop{above}.end"
             name = f"loop{place}"
             before += _loop_head(around, name, "0", str(self.facts.extents[place]), leave)
-            before.append(f"  %id{place} = trunc i64 %{name} to i32")
+            before += _numbers((place, f"add i64 %{name}, 0"))
             before.append(f"  br label %{name}.inside")
             before.append(f"{name}.inside:")
             around = f"{name}.inside"
@@ -381,11 +450,16 @@ class _Nest:
     after: Sequence[str]
 
 
-def _loop_head(around: str, name: str, start: str, stop: str, leave: str) -> list[str]:
+def _loop_head(
+    around: str, name: str, start: str, stop: str, leave: str, other: tuple[str, str] | None = None
+) -> list[str]:
+    """A loop that begins at `start`; with `other` it goes on at that number where it comes from that block."""
+    numbers = [(start, around), (f"%{name}.next", f"{name}.end"), *([other] if other else [])]
+    incoming = ", ".join(f"[ {number}, %{block} ]" for number, block in numbers)
     return [
         f"  br label %{name}.head",
         f"{name}.head:",
-        f"  %{name} = phi i64 [ {start}, %{around} ], [ %{name}.next, %{name}.end ]",
+        f"  %{name} = phi i64 {incoming}",
         f"  %{name}.more = icmp slt i64 %{name}, {stop}",
         f"  br i1 %{name}.more, label %{name}.body, label %{leave}",
         f"{name}.body:",
@@ -415,11 +489,11 @@ def _poll(number: str, often: int) -> list[str]:
     ]
 
 
-def _numbers(*ids: tuple[int, str]) -> list[str]:
+def _numbers(*ids: tuple[int, str], prefix: str = "") -> list[str]:
     return [
         line
-        for place, what in ids
-        for line in (f"  %id{place}.long = {what}", f"  %id{place} = trunc i64 %id{place}.long to i32")
+        for name, what in ((f"%{prefix}id{place}", what) for place, what in ids)
+        for line in (f"  {name}.long = {what}", f"  {name} = trunc i64 {name}.long to i32")
     ]
 
 

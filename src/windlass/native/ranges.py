@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from windlass.ir import Argument, TensorType, Value
+from windlass.ir import Argument, Op, TensorType, Value
 from windlass.ir.values import Result
 from windlass.loops import DoWhile, For, If, Subscript
 from windlass.ops.base import TensorOp
-from windlass.ops.conversion import BitcastConvert
+from windlass.ops.conversion import BitcastConvert, bit_width
 from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Multiply, ShiftLeft, Subtract
 from windlass.ops.ranges import Range, everything
 
 MOST_ASSUMED = 4
@@ -38,6 +39,40 @@ class LaunchRanges:
         if known is None:
             known = self._found[value] = self._compute(value, value.tensor)
         return known
+
+    def assume(self, value: Value, range_: Range) -> None:
+        """From now on the value lies in that range, in all threads."""
+        self._found[value] = range_
+
+    def no_wrap(self, op: Op) -> str:
+        """LLVM's flags for an op on integers that never leaves the numbers of its type: ` nuw nsw`, or some of them."""
+        if not isinstance(op, Add | Subtract | Multiply | ShiftLeft) or op.tensor.is_float or op.dtype == "i1":
+            return ""
+        one, other = (self.of(each) for each in op.operands)
+        if isinstance(op, ShiftLeft):
+            if not 0 <= other.low <= other.high < bit_width(op.dtype):
+                return ""
+            other = Range(1 << other.low, 1 << other.high)
+        match op:
+            case Add():
+                low, high = one.low + other.low, one.high + other.high
+            case Subtract():
+                low, high = one.low - other.high, one.high - other.low
+            case Multiply() | ShiftLeft():
+                ends = [left * right for left in (one.low, one.high) for right in (other.low, other.high)]
+                low, high = min(ends), max(ends)
+        half = 1 << (bit_width(op.dtype) - 1)
+        if not -half <= low <= high < half:
+            return ""
+        return " nuw nsw" if one.low >= 0 and other.low >= 0 and low >= 0 else " nsw"
+
+    def no_wrap_within(self, op: Subscript) -> str:
+        """The same for all products and sums of which a subscript is made."""
+        reach = abs(op.start)
+        for index, stride in zip(op.indices, op.strides, strict=True):
+            found = self.of(index)
+            reach += abs(stride) * max(abs(found.low), abs(found.high))
+        return " nsw" if reach < 1 << 63 else ""
 
     def _compute(self, value: Value, type_: TensorType) -> Range:
         if isinstance(value, Argument):

@@ -39,12 +39,12 @@ def _remove(branch: If, guards: Mapping[Op, tuple[Value, bool]]) -> None:
         pairs = list(zip(entered.terminator.operands, skipped.terminator.operands, strict=True))
         if any(initial.get(value) is not other for value, other in pairs):
             continue
-        _unwrap(branch, entered)
+        take_branch(branch, entered)
         return
 
 
-def _unwrap(branch: If, entered: Block) -> None:
-    """Put what the branch holds in its place."""
+def take_branch(branch: If, entered: Block) -> None:
+    """Put what one of its sides holds in the place of a branch that always takes it."""
     results = entered.terminator.operands
     home = branch.block
     assert home is not None
