@@ -84,8 +84,8 @@ def program(
 
     `program(...).run(["1024"])` runs its `main` and gives the exit status; `windlass run` does the same from a shell.
     `program(...)["name"]` is a host function, called with arrays for its pointers.
-    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised",
-    "native" or "emulated".
+    `mode` says how kernels run: "auto" (emulated at first, as native code or raised where that takes long),
+    "raised", "native" or "emulated".
 
     Raises CompilationError with clang's messages; WL0109 where the parts can't be linked.
     """

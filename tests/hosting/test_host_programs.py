@@ -257,7 +257,7 @@ int main() {
     out, err = capfd.readouterr()
     assert out == "cudaSuccess\ncudaSuccess\ncudaErrorAssert\n"
     assert "error[WL0607]: assertion failed: x < 3" in err and "asserts.cu:4:" in err
-    assert ("plain", "raised", "") in how
+    assert ("plain", "native", "") in how
     assert ("f", "raised", "") in how
     assert ("g", "raised", "") in how
 

@@ -102,7 +102,7 @@ def test_measurements_are_kept_whole_or_not_at_all(change: str, grow: wl.cuda.Ke
 
 def test_long_launches_are_tried_on_copies_and_settle(grow: wl.cuda.Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_TRIALS", "1")
-    monkeypatch.setattr(trials, "SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(choosing, "SECONDS_BEFORE_TRIAL", 0.0)
     tried: list[set[str]] = []
 
     def time_forms(kernel: Any, arguments: Any, forms: dict[str, PreparedLaunch]) -> Measurement:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windlass.diagnostics import LaunchError, WindlassError
-from windlass.launching.tiering import SECONDS_EMULATED
+from windlass.launching.tiering import SECONDS_BEFORE_NATIVE
 from windlass.reports.report import Report
 from windlass.runtime.launch_shape import LaunchShape
 
@@ -96,9 +96,9 @@ def _count(launches: Sequence[Launched]) -> str:
 
 
 def _why(launches: Sequence[Launched], report: Report | LaunchError) -> str:
-    """Why launches were emulated that have a raised form."""
+    """Why launches were emulated that have other forms."""
     is_untried = any(each.how == "emulated" and each.reason is None for each in launches)
     if not (is_untried and isinstance(report, Report) and report.is_raised):
         return ""
-    when = f"after {SECONDS_EMULATED:g} s in the emulator (--mode raised: at once)"
-    return f"; they have a raised form, which is used {when}"
+    when = f"after {SECONDS_BEFORE_NATIVE:g} s or more in the emulator (--mode native or raised: at once)"
+    return f"; they have other forms, which are used {when}"

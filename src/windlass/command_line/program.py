@@ -265,7 +265,7 @@ def ptx(
     _INCLUDE,
     _DEFINE,
     option("--std", dest="standard", default="gnu++20", help="The C++ standard."),
-    option("--mode", default="auto", help="How kernels run: auto, raised or emulated."),
+    option("--mode", default="auto", help="How kernels run: auto, raised, native or emulated."),
     option("--report", action="store_true", help="Afterwards tell on stderr how each kernel ran."),
     option(
         "--explain",

@@ -29,8 +29,8 @@ else:
 class Program:
     """A CUDA program of one or more source files, to be run without a GPU. Made by `windlass.cuda.program`.
 
-    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised" (raised where they
-    can be), "native" (as native code where they can be) or "emulated".
+    `mode` says how kernels run: "auto" (emulated at first, as native code or raised where that takes long), "raised"
+    (raised where they can be), "native" (as native code where they can be) or "emulated".
     """
 
     sources: Sequence[Path]

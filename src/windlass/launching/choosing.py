@@ -55,6 +55,10 @@ LEAST_THREADS = 1 << 15
 """Launches of fewer threads..."""
 LEAST_GAIN = 1e-3
 """... that take less than so many seconds are raised: what is to be gained is less than another compiler costs."""
+SECONDS_BEFORE_TRIAL = 0.25
+"""A launch is tried in its other form once its calls have taken so long in all: about what the trial itself takes."""
+SECONDS_BEFORE_RAISING = 2.0
+"""Launches of host programs run as native code for so long before they are raised, which takes a second or so."""
 FAR_APART = 20.0
 """Forms of which one takes so many times longer by estimate are not tried."""
 
@@ -160,7 +164,8 @@ class Choice:
         is_settled = self.measurement is not None or not trials_are_allowed() or self._refusal() is not None
         if is_settled or prepared.name not in (RAISED, NATIVE):
             return prepared
-        return TriedLaunch(prepared, partial(_try_both, kernel, shape, launch.traced, prepared, report))
+        settle = partial(_try_both, kernel, shape, launch.traced, prepared, report)
+        return TriedLaunch(prepared, settle, SECONDS_BEFORE_TRIAL)
 
     def tell(self, report: Report) -> None:
         """Enter into a report which form is taken, and what is known of the others."""
@@ -199,7 +204,10 @@ def _try_both(
     """The form of a launch that is the best once both have been timed on copies of these arguments."""
     if refusal_of_trial(kernel, arguments) is not None:
         return prepared
-    choice = choose(Request.of(kernel, shape, arguments, traced))
+    try:
+        choice = choose(Request.of(kernel, shape, arguments, traced))
+    except WindlassError:
+        return prepared
     if prepared.name == RAISED and choice.native.best_known > FAR_APART * choice.raised.best_known:
         return prepared
     try:
@@ -207,7 +215,10 @@ def _try_both(
     except (NotNative, WindlassError):
         return prepared
     forms = {each.name: each for each in (prepared, other)}
-    remember(choice.digest, time_forms(kernel, arguments, forms))
+    found = time_forms(kernel, arguments, forms)
+    remember(choice.digest, found)
+    if not found.are_same:
+        return prepared
     settled = Choice(choice.launch, choice.compiled)
     settled.tell(report)
     return forms[settled.best]
@@ -221,6 +232,37 @@ class ChosenForm(Form):
     @classmethod
     def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
         return choose(launch).prepare()
+
+    @classmethod
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
+        raise raised_instead()
+
+    @classmethod
+    def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
+        raise raised_instead()
+
+
+class NativeAtFirst(Form):
+    """Launches that have native code, until they are found to be faster as tensor programs: what starts soonest."""
+
+    __slots__ = ()
+
+    @classmethod
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
+        kernel, shape = launch.kernel, launch.shape
+        if not native_code_is_allowed() or not native_code_ends(shape, None):
+            raise raised_instead()
+        if trials_are_allowed():
+            binding = bind_arrays(kernel, shape, launch.arguments, launch.traced)[1]
+            known = recall(digest_of(kernel, binding))
+            if known is not None and known.are_same and known.fastest() == RAISED:
+                raise raised_instead()
+        prepared = NativeForm.on_arrays(launch, None)
+        if not trials_are_allowed():
+            return prepared
+        assert kernel.last_report is not None
+        settle = partial(_try_both, kernel, shape, launch.traced, prepared, kernel.last_report)
+        return TriedLaunch(prepared, settle, SECONDS_BEFORE_RAISING)
 
     @classmethod
     def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:

@@ -16,6 +16,8 @@ EMULATED = "emulated"
 """The name of the form."""
 EMULATED_THREAD = 15e-9
 """Seconds that the emulator takes for a thread that does next to nothing."""
+USUAL_THREAD = 2e-7
+"""Seconds that it takes for a usual thread."""
 KNOWN_LONG = 2.0
 """A launch that the emulator surely takes longer for is told of where it can't be raised."""
 NATIVE_THREAD = 5e-9
@@ -29,6 +31,11 @@ MOST_SECONDS_WITHOUT_FORM = 3600.0
 def least_seconds(shape: LaunchShape) -> float:
     """How long the emulator takes at least for a launch: as if no thread had anything to do."""
     return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
+
+
+def usual_seconds(shape: LaunchShape) -> float:
+    """How long the emulator usually takes for a launch of that size."""
+    return prod(shape.grid) * prod(shape.block) * USUAL_THREAD
 
 
 def native_code_ends(shape: LaunchShape, reason: RaisingError | None) -> bool:

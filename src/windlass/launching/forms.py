@@ -5,16 +5,16 @@ A new form is a class, and a line here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from windlass.diagnostics import RaisingError
-from windlass.launching.choosing import ChosenForm
+from windlass.launching.choosing import ChosenForm, NativeAtFirst
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import Form
 from windlass.launching.native_form import NativeForm
 from windlass.launching.raised_form import RaisedForm
-from windlass.launching.tiering import policy
+from windlass.launching.tiering import Order, policy
 
 Made = TypeVar("Made")
 
@@ -32,10 +32,25 @@ def choose(make: Callable[[type[Form], RaisingError | None], Made]) -> Made:
     Raises RaisingError where no form has the launch.
     """
     reason: RaisingError | None = None
-    for form in (NativeForm, *FORMS) if policy.prefers_native else FORMS:
+    for form in _in_order(policy.at_hand):
         try:
             return make(form, reason)
         except RaisingError as error:
             reason = error
     assert reason is not None
     raise reason
+
+
+def _in_order(order: Order) -> Sequence[type[Form]]:
+    """The forms to be tried one after the other."""
+    match order:
+        case "cheapest":
+            return FORMS
+        case "raised":
+            return [form for form in FORMS if form is not ChosenForm]
+        case "native":
+            return (NativeForm, *FORMS)
+        case "native at first":
+            return (NativeAtFirst, *FORMS)
+        case "native alone":
+            return (NativeAtFirst,)

@@ -29,13 +29,15 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.frontends import arrays
-    from windlass.launching import emulated_form, forms, traced_launch
+    from windlass.launching import emulated_form, forms, native_launch, traced_launch
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.stablehlo import waiting
 else:
     arrays = deferred("windlass.frontends.arrays")
     emulated_form = deferred("windlass.launching.emulated_form")
     forms = deferred("windlass.launching.forms")
+    native_launch = deferred("windlass.launching.native_launch")
+    refusal = deferred("windlass.native.refusal")
     traced_launch = deferred("windlass.launching.traced_launch")
     waiting = deferred("windlass.stablehlo.waiting")
 
@@ -126,7 +128,7 @@ class Launch:
     # -- integers that take many values -------------------------------------------------------------------------------
 
     def _consider_tracing(self, checked: Sequence[Checked]) -> None:
-        """Leave an integer unknown once it has had many values, if the kernel raises as well without knowing it."""
+        """Leave an integer unknown once it has had many values, if the kernel compiles as well without knowing it."""
         for position, parameter in enumerate(self.kernel.signature.parameters):
             is_integer = parameter.kind == "scalar" and parameter.dtype is not None and parameter.dtype.kind in "iu"
             if not is_integer or position in self._traced or position in self._settled:
@@ -143,7 +145,7 @@ class Launch:
                 continue
             self._settled |= {position}
             self._seen.clear()
-            if self._raises_as_well(checked, self._traced | {position}):
+            if self._compiles_as_well(checked, self._traced | {position}):
                 self._traced |= {position}
                 self._keys.leave_out({position})
                 self._forms.clear()
@@ -155,6 +157,19 @@ class Launch:
         if isinstance(value, np.ndarray):
             return (value.dtype, value.shape)
         return known_bytes(self.kernel.signature.parameters[position], value)
+
+    def _compiles_as_well(self, checked: Sequence[Checked], traced: frozenset[int]) -> bool:
+        """Whether the kernel with these integers unknown is as good in the form that is tried first."""
+        if not policy.at_hand.startswith("native"):
+            return self._raises_as_well(checked, traced)
+        try:
+            known, unknown = (
+                native_launch.compile_launch(Request(self.kernel, self.shape, checked, each))
+                for each in (self._traced, traced)
+            )
+        except refusal.NotNative:
+            return policy.at_hand != "native alone" and self._raises_as_well(checked, traced)
+        return (known.width, known.is_ordered) == (unknown.width, unknown.is_ordered)
 
     def _raises_as_well(self, checked: Sequence[Checked], traced: frozenset[int]) -> bool:
         """Whether the kernel with these integers unknown has a form that needs no more gathers, scatters and loops."""

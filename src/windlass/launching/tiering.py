@@ -1,7 +1,7 @@
-"""Whether launches are raised at once, or emulated until that takes long: what `windlass run` does.
+"""Whether launches are compiled at once, or emulated until that takes long: what `windlass run` does.
 
-Raising takes a second or so and pays off where kernels work for long; the emulator starts at once. By default launches
-from Python are raised at once.
+The emulator starts at once; to make native code takes a tenth of a second, to raise a kernel a second or so. Each pays
+off where kernels work for longer. By default launches from Python are compiled at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
 from windlass.diagnostics.deferral import deferred
-from windlass.launching.emulated_time import EMULATED, KNOWN_LONG, least_seconds, require_time, telling_of_emulation
+from windlass.launching.emulated_time import (
+    EMULATED,
+    KNOWN_LONG,
+    least_seconds,
+    require_time,
+    telling_of_emulation,
+    usual_seconds,
+)
 from windlass.launching.emulation import emulate_launch
 from windlass.launching.form import How
 
@@ -31,8 +38,15 @@ Mode: TypeAlias = Literal["auto", "raised", "native", "emulated"]
 """How kernels run: emulated at first and compiled where that takes long, raised where they can be, as native code where
 they can be, or emulated."""
 
+Order: TypeAlias = Literal["cheapest", "raised", "native", "native at first", "native alone"]
+"""Which form a launch takes if it has several: the one that costs least, the raised one, the native one; that one until
+others are found to be faster, or no other one."""
+
+SECONDS_BEFORE_NATIVE = 0.1
+"""Seconds that the launches of a kernel with one grid and block may take in the emulator, the next one as long as
+launches of its size usually do, before they run as native code if they can..."""
 SECONDS_EMULATED = 1.0
-"""Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
+"""... and before they are raised if they can't."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +73,8 @@ class Policy:
     observe: Callable[[ObservedLaunch], None] | None = None
     is_usual: bool = True
     """Whether launches are raised at once, and nobody watches."""
-    prefers_native: bool = False
-    """Whether the launch at hand is to run as native code rather than raised."""
+    at_hand: Order = "cheapest"
+    """In which order the forms of the launch at hand are tried."""
 
     def choose(self, mode: Mode, observe: Callable[[ObservedLaunch], None] | None) -> None:
         """From now on launches run like this, and `observe` is told of each."""
@@ -79,9 +93,9 @@ def _left_out(kernel: LoadedKernel, before: str = "", severity: str = "error") -
 
 
 class Tier:
-    """How the launches of a kernel with one grid and block run: raised, or in the emulator while that is quick."""
+    """How the launches of a kernel with one grid and block run: compiled, or in the emulator while that is quick."""
 
-    __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "_shape", "reason")
+    __slots__ = ("_emulated_seconds", "_has_native", "_is_compiled", "_kernel", "_mode", "_shape", "reason")
 
     def __init__(self, kernel: LoadedKernel, shape: LaunchShape, mode: Mode) -> None:
         self._kernel = kernel
@@ -90,7 +104,9 @@ class Tier:
         has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
         self._shape = shape
         is_long = least_seconds(shape) > KNOWN_LONG
-        self._is_raised = mode in ("raised", "native") or (mode == "auto" and (has_grid_barrier or is_long))
+        self._has_native = not kernel.left_out
+        """Whether it is not known to have no native code."""
+        self._is_compiled = mode in ("raised", "native") or (mode == "auto" and (has_grid_barrier or is_long))
         if mode == "auto" and has_grid_barrier and kernel.left_out:
             print(
                 _left_out(kernel, f"{kernel.name} is raised for its barrier across the grid: ", "warning"),
@@ -114,14 +130,17 @@ class Tier:
         launch, and all that follow, are emulated then.
         """
         begin = time.perf_counter()
-        if self._is_raised and self.reason is None:
-            before, policy.prefers_native = policy.prefers_native, self._mode == "native"
+        if self._order is not None:
+            before, policy.at_hand = policy.at_hand, self._order
             try:
                 return run_compiled(), time.perf_counter() - begin
             except refusals as error:
-                self.reason = error
+                if self._is_compiled:
+                    self.reason = error
+                else:
+                    self._has_native = False
             finally:
-                policy.prefers_native = before
+                policy.at_hand = before
         if self.reason is not None:
             require_time(self._kernel.name, self._shape, self.reason)
         try:
@@ -131,11 +150,22 @@ class Tier:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin
         self._emulated_seconds += seconds
-        if self._mode == "auto" and self._emulated_seconds > SECONDS_EMULATED and not self._is_raised:
-            self._is_raised = True
+        if self._mode == "auto" and self._emulated_seconds > SECONDS_EMULATED and not self._is_compiled:
+            self._is_compiled = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
         return EMULATED, seconds
+
+    @property
+    def _order(self) -> Order | None:
+        """In which order forms other than the emulator's are tried now; None where they are not."""
+        if self.reason is not None:
+            return None
+        if self._is_compiled:
+            orders: dict[Mode, Order] = {"auto": "native at first", "raised": "raised", "native": "native"}
+            return orders[self._mode]
+        is_time = self._mode == "auto" and self._emulated_seconds + usual_seconds(self._shape) > SECONDS_BEFORE_NATIVE
+        return "native alone" if is_time and self._has_native else None
 
     def _with_reason(self, error: EmulationError) -> EmulationError:
         """An error for what the emulator can't do also says why the kernel was not raised."""

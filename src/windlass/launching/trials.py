@@ -26,8 +26,6 @@ Array: TypeAlias = NDArray[Any]
 ROUNDS = 5
 MOST_SECONDS = 0.5
 """No more rounds are begun after so many seconds."""
-SECONDS_BEFORE = 0.25
-"""A launch is tried in other forms once its calls have taken so long in all: about what the trial itself takes."""
 
 
 def refusal_of_trial(kernel: LoadedKernel, arguments: Sequence[Any]) -> str | None:
@@ -85,25 +83,28 @@ def time_forms(
 
 
 class TriedLaunch(PreparedLaunch):
-    """A launch that is tried in its other form once its calls have taken as long as that takes.
+    """A launch that is tried in its other form once its calls have taken so many `seconds`.
 
     `settle` does that for the arguments of a call, which it leaves alone, and gives the form to be used from then on.
     """
 
-    __slots__ = ("_has_run", "_prepared", "_seconds", "_settle", "name")
+    __slots__ = ("_has_run", "_least", "_prepared", "_seconds", "_settle", "name")
 
-    def __init__(self, prepared: PreparedLaunch, settle: Callable[[Sequence[Any]], PreparedLaunch]) -> None:
+    def __init__(
+        self, prepared: PreparedLaunch, settle: Callable[[Sequence[Any]], PreparedLaunch], seconds: float
+    ) -> None:
         self.name = prepared.name
         self._prepared = prepared
         self._settle: Callable[[Sequence[Any]], PreparedLaunch] | None = settle
         self._seconds = 0.0
+        self._least = seconds
         self._has_run = False
 
     def run(self, arguments: Sequence[Any]) -> None:
         settle = self._settle
         if settle is None:
             self._prepared.run(arguments)
-        elif self._seconds > SECONDS_BEFORE:
+        elif self._seconds > self._least:
             self._settle = None
             self._prepared = settle(arguments)
             self.name = self._prepared.name
