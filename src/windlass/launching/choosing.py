@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from windlass.diagnostics import Diagnostic, RaisingError, WindlassError
+from windlass.diagnostics import RaisingError, WindlassError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.candidates import (
@@ -28,7 +28,7 @@ from windlass.launching.candidates import (
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
 from windlass.launching.measurements import Measurement, digest_of, recall, remember
-from windlass.launching.native_form import NativeForm, prepare
+from windlass.launching.native_form import NativeForm, prepare, raised_instead
 from windlass.launching.native_launch import facts_of, specialized
 from windlass.launching.raised_form import RaisedForm
 from windlass.launching.trials import TriedLaunch, refusal_of_trial, time_forms
@@ -57,8 +57,6 @@ LEAST_GAIN = 1e-3
 """... that take less than so many seconds are raised: what is to be gained is less than another compiler costs."""
 SECONDS_BEFORE_TRIAL = 0.25
 """A launch is tried in its other form once its calls have taken so long in all: about what the trial itself takes."""
-SECONDS_BEFORE_RAISING = 2.0
-"""Launches of host programs run as native code for so long before they are raised, which takes a second or so."""
 FAR_APART = 20.0
 """Forms of which one takes so many times longer by estimate are not tried."""
 
@@ -164,7 +162,7 @@ class Choice:
         is_settled = self.measurement is not None or not trials_are_allowed() or self._refusal() is not None
         if is_settled or prepared.name not in (RAISED, NATIVE):
             return prepared
-        settle = partial(_try_both, kernel, shape, launch.traced, prepared, report)
+        settle = partial(try_both, kernel, shape, launch.traced, prepared, report)
         return TriedLaunch(prepared, settle, SECONDS_BEFORE_TRIAL)
 
     def tell(self, report: Report) -> None:
@@ -193,15 +191,18 @@ class Choice:
         return None
 
 
-def _try_both(
+def try_both(
     kernel: LoadedKernel,
     shape: LaunchShape,
     traced: frozenset[int],
     prepared: PreparedLaunch,
-    report: Report,
+    report: Report | None,
     arguments: Sequence[Any],
 ) -> PreparedLaunch:
-    """The form of a launch that is the best once both have been timed on copies of these arguments."""
+    """The form of a launch that is the best once both have been timed on copies of these arguments.
+
+    That is told in the report, where there is one.
+    """
     if refusal_of_trial(kernel, arguments) is not None:
         return prepared
     try:
@@ -220,7 +221,8 @@ def _try_both(
     if not found.are_same:
         return prepared
     settled = Choice(choice.launch, choice.compiled)
-    settled.tell(report)
+    if report is not None:
+        settled.tell(report)
     return forms[settled.best]
 
 
@@ -242,37 +244,6 @@ class ChosenForm(Form):
         raise raised_instead()
 
 
-class NativeAtFirst(Form):
-    """Launches that have native code, until they are found to be faster as tensor programs: what starts soonest."""
-
-    __slots__ = ()
-
-    @classmethod
-    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
-        kernel, shape = launch.kernel, launch.shape
-        if not native_code_is_allowed() or not native_code_ends(shape, None):
-            raise raised_instead()
-        if trials_are_allowed():
-            binding = bind_arrays(kernel, shape, launch.arguments, launch.traced)[1]
-            known = recall(digest_of(kernel, binding))
-            if known is not None and known.are_same and known.fastest() == RAISED:
-                raise raised_instead()
-        prepared = NativeForm.on_arrays(launch, None)
-        if not trials_are_allowed():
-            return prepared
-        assert kernel.last_report is not None
-        settle = partial(_try_both, kernel, shape, launch.traced, prepared, kernel.last_report)
-        return TriedLaunch(prepared, settle, SECONDS_BEFORE_RAISING)
-
-    @classmethod
-    def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
-        raise raised_instead()
-
-    @classmethod
-    def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
-        raise raised_instead()
-
-
 def choose(launch: Request) -> Choice:
     """The forms of a launch on NumPy arrays.
 
@@ -280,8 +251,3 @@ def choose(launch: Request) -> Choice:
     """
     kernel = launch.kernel
     return Choice(launch, kernel.compile(bind_arrays(kernel, launch.shape, launch.arguments, launch.traced)[1]))
-
-
-def raised_instead() -> RaisingError:
-    """Why a launch that could run as native code does not: nobody is told."""
-    return RaisingError(Diagnostic("WL0301", "it runs faster, or as fast, as a tensor program"))

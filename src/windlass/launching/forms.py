@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from windlass.diagnostics import RaisingError
-from windlass.launching.choosing import ChosenForm, NativeAtFirst
+from windlass.launching.choosing import ChosenForm
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import Form
+from windlass.launching.native_at_first import NativeAtFirst
 from windlass.launching.native_form import NativeForm
 from windlass.launching.raised_form import RaisedForm
 from windlass.launching.tiering import Order, policy
@@ -50,7 +51,5 @@ def _in_order(order: Order) -> Sequence[type[Form]]:
             return [form for form in FORMS if form is not ChosenForm]
         case "native":
             return (NativeForm, *FORMS)
-        case "native at first":
+        case "native at first" | "native alone":
             return (NativeAtFirst, *FORMS)
-        case "native alone":
-            return (NativeAtFirst,)

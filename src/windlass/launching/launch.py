@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
+from windlass.launching.emulated_time import EMULATED
 from windlass.launching.form import How, PreparedLaunch, Request
 from windlass.launching.tiering import WatchedForm, policy
 from windlass.runtime.arguments import Checked, order_arguments
@@ -29,13 +30,14 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.frontends import arrays
-    from windlass.launching import emulated_form, forms, native_launch, traced_launch
+    from windlass.launching import emulated_form, forms, native_at_first, native_launch, traced_launch
     from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.native import refusal
     from windlass.stablehlo import waiting
 else:
     arrays = deferred("windlass.frontends.arrays")
-    emulated_form = deferred("windlass.launching.emulated_form")
     forms = deferred("windlass.launching.forms")
+    native_at_first = deferred("windlass.launching.native_at_first")
     native_launch = deferred("windlass.launching.native_launch")
     refusal = deferred("windlass.native.refusal")
     traced_launch = deferred("windlass.launching.traced_launch")
@@ -100,9 +102,9 @@ class Launch:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WindlassWarning)
-            form = self._forms.get(self._keys.key(arguments)) or self._prepare(arguments)
-        if isinstance(form, emulated_form.EmulatedForm):
-            raise form.reason
+            form = self._forms.get(self._key(arguments)) or self._prepare(arguments)
+        if form.name == EMULATED:
+            raise cast("emulated_form.EmulatedForm", form).reason
         form.run(arguments)
         return form.name
 
@@ -110,10 +112,18 @@ class Launch:
         """Choose anew in which form later calls run."""
         self._forms.clear()
 
+    def _key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The key of a call, and in which order forms are tried for it, unless that is the usual one."""
+        order = "native at first" if policy.at_hand == "native alone" else policy.at_hand
+        key = self._keys.key(arguments)
+        return key if order == "cheapest" else (order, key)
+
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> PreparedLaunch:
-        waiting.require_threads()
+        is_native_alone = policy.at_hand == "native alone"
+        if not is_native_alone:  # which JAX and its threads are not needed for
+            waiting.require_threads()
         kernel = self.kernel
         with kernel.lock:
             self._keys.alignment = kernel.alignment
@@ -121,8 +131,11 @@ class Launch:
             launch = Request.of(kernel, self.shape, arguments)
             self._consider_tracing(launch.arguments)
             launch = replace(launch, traced=self._traced)
-            form = forms.choose(lambda each, reason: each.on_arrays(launch, reason))
-            self._forms.keep(self._keys.key(arguments), form)
+            if is_native_alone:
+                form = native_at_first.NativeAtFirst.on_arrays(launch, None)
+            else:
+                form = forms.choose(lambda each, reason: each.on_arrays(launch, reason))
+            self._forms.keep(self._key(arguments), form)
             return form
 
     # -- integers that take many values -------------------------------------------------------------------------------

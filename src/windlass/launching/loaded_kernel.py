@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import jax
 
     from windlass import pipeline, raising
+    from windlass.frontends import llvm
     from windlass.ir import Function
     from windlass.launching.loaded_module import LoadedModule
     from windlass.loops import telling
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 else:
     jax = deferred("jax")
     effects = deferred("windlass.parallel.effects")
+    llvm = deferred("windlass.frontends.llvm")
     pipeline = deferred("windlass.pipeline")
     raising = deferred("windlass.raising")
     report = deferred("windlass.reports.report")
@@ -76,7 +78,7 @@ class LoadedKernel:
         """The same with the pointers in structs that it takes as parameters of their own, once that is wanted."""
         self.rule: Any = None
         """The derivative rule that the user gave it, as a `KernelRule`."""
-        self.last_report: report.Report | None = None
+        self._last_report: report.Report | Callable[[], report.Report] | None = None
         self.has_warned = False
         self.has_warned_of_print = False
 
@@ -98,6 +100,22 @@ class LoadedKernel:
         return found
 
     # -- what became of it --------------------------------------------------------------------------------------------
+
+    @property
+    def last_report(self) -> report.Report | None:
+        """What became of its last launch; None where there was none."""
+        if callable(self._last_report):
+            self._last_report = self._last_report()
+        return self._last_report
+
+    @last_report.setter
+    def last_report(self, report: report.Report | None) -> None:
+        self._last_report = report
+
+    def note_native(self, shape: LaunchShape, reason: RaisingError | None = None) -> None:
+        """Remember that a launch runs as native code, by the user's wish or for this reason."""
+        # Reports take JAX, for which native code need not wait.
+        self._last_report = lambda: report.Report(self.name, shape, reason, is_native=True)
 
     def report_on(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> report.Report:
         """The report on a compiled launch."""
@@ -161,7 +179,7 @@ class LoadedKernel:
         found = self._functions.get(uncounted)
         if found is None:
             try:
-                found = pipeline.structure(self.module.code, self.signature, uncounted)
+                found = llvm.import_kernel(self.module.code, self.signature.mangled, uncounted)
             except RaisingError as error:
                 found = self.with_source(error)
             except Exception as error:

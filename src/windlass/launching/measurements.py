@@ -16,9 +16,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics.cache import keep, read_kept
+from windlass.diagnostics.machine import describe_machine
 from windlass.native.pool import thread_count
 from windlass.runtime.settings import vector_functions_are_allowed
-from windlass.stablehlo.calibrating import machine_key
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
@@ -94,4 +94,4 @@ def _parse(content: bytes) -> Measurement | None:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    return (version("windlass"), version("jaxlib"), version("llvmlite"), machine_key())
+    return (version("windlass"), version("jaxlib"), version("llvmlite"), describe_machine())

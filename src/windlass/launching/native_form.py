@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import RaisingError
+from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
@@ -20,7 +20,6 @@ from windlass.launching.native_launch import (
     may_replace_emulator,
     with_native_reason,
 )
-from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument, check_written
 
 if TYPE_CHECKING:
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.native import NativeCode
+    from windlass.reports import report
     from windlass.runtime.launch_shape import LaunchShape
     from windlass.schedules import Schedule
 else:
     native_code = deferred("windlass.native")
     native_values = deferred("windlass.launching.native_values")
+    report = deferred("windlass.reports.report")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -74,7 +75,7 @@ class NativeForm(Form, PreparedLaunch):
             prepared = prepare(launch)
         except native_code.NotNative as other:
             raise with_native_reason(reason, other) from None
-        kernel.last_report = Report(kernel.name, shape, reason, is_native=True)
+        kernel.note_native(shape, reason)
         return prepared
 
     @classmethod
@@ -98,20 +99,25 @@ def _prepare_by_wish(launch: Request) -> NativeForm:
         prepared = prepare(launch)
     except native_code.NotNative as reason:
         raise kernel.with_source(reason.as_error(kernel.name)) from None
-    kernel.last_report = Report(kernel.name, launch.shape, is_native=True)
+    kernel.note_native(launch.shape)
     return prepared
 
 
-def examine(launch: Request, reason: RaisingError) -> Report:
+def raised_instead() -> RaisingError:
+    """Why a launch that could run as native code does not: nobody is told."""
+    return RaisingError(Diagnostic("WL0301", "it runs faster, or as fast, as a tensor program"))
+
+
+def examine(launch: Request, reason: RaisingError) -> report.Report:
     """The report on a launch that is not raised: whether it runs as native code, and if not why."""
     kernel, shape = launch.kernel, launch.shape
     if not may_replace_emulator(reason):
-        return Report(kernel.name, shape, reason)
+        return report.Report(kernel.name, shape, reason)
     try:
         compile_launch(launch)
     except native_code.NotNative as other:
-        return Report(kernel.name, shape, with_native_reason(reason, other))
-    return Report(kernel.name, shape, reason, is_native=True)
+        return report.Report(kernel.name, shape, with_native_reason(reason, other))
+    return report.Report(kernel.name, shape, reason, is_native=True)
 
 
 def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule | None = None) -> NativeForm:

@@ -39,7 +39,6 @@ from windlass.native.xla_call import NULL_SLOT, Slot, XlaCall, enter, fault_of, 
 from windlass.native.xla_rows import Kind
 from windlass.ops.native_call import NATIVE_TARGET
 from windlass.parallel.effects import written_variables
-from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument
 from windlass.runtime.memories import WIDEST_VECTOR, form_of
 from windlass.runtime.settings import vector_functions_are_allowed
@@ -72,7 +71,7 @@ def prepare_on_values(launch: Request, reason: RaisingError | None) -> NativeFun
         function = NativeFunction(launch)
     except NotNative as other:
         raise _refusal(kernel, reason, other) from None
-    kernel.last_report = Report(kernel.name, launch.shape, reason, is_native=True)
+    kernel.note_native(launch.shape, reason)
     return function
 
 
@@ -94,7 +93,7 @@ def launch_traced(launch: TracedLaunch, reason: RaisingError | None) -> None:
         function = NativeFunction(request)
     except NotNative as other:
         raise _refusal(kernel, reason, other) from None
-    kernel.last_report = Report(kernel.name, launch.shape, reason, is_native=True)
+    kernel.note_native(launch.shape, reason)
     news = function.results(*function.inputs(launch.values))
     for position, new in zip(function.written, news, strict=True):
         launch.arguments[position][...] = new

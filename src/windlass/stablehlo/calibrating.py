@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from typing import Any
 
 from windlass.diagnostics.cache import cache_directory
 from windlass.diagnostics.environment import read_choice
+from windlass.diagnostics.machine import describe_machine
 from windlass.facts.cost import CPU, Device
 
 VARIABLE = "WINDLASS_CALIBRATION"
@@ -57,7 +57,7 @@ def cpu_device() -> Device:
 
 def calibrated_cpu(anew: bool = False) -> Device:
     """This machine's CPU; measured, which takes about a second, if it hasn't been yet or is to be `anew`."""
-    path = cache_directory() / f"cpu-{machine_key()}.json"
+    path = cache_directory() / f"cpu-{_machine_key()}.json"
     if not anew:
         known = _found.get(path) or _read(path)
         if known is not None:
@@ -92,14 +92,9 @@ def constants_of(device: Device) -> dict[str, float]:
     return {name: rates[name] if name in rates else getattr(device, name) for name in MEASURED}
 
 
-def machine_key() -> str:
-    """Another one for another processor, number of processors to run on, and jaxlib."""
-    model = platform.processor() or platform.machine()
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        model += next((line for line in lines if line.startswith("model name")), "")
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    key = "\0".join((platform.node(), model, str(usable), version("jaxlib"), *MEASURED))
+def _machine_key() -> str:
+    """Another one for another machine and jaxlib."""
+    key = "\0".join((describe_machine(), version("jaxlib"), *MEASURED))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
