@@ -1,7 +1,7 @@
 """The whole compiler, as one list of stages.
 
     source text ──compile_device──► DeviceCode (LLVM IR, signatures)
-                ──structure───────► loop-level function per kernel
+                ──import_kernel───► loop-level function per kernel
     launch      ──specialize_for──► ... with the numbers of this launch in it
                 ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
-from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.lowering.native_loops import take_loops_by
 from windlass.lowering.polling import is_brief
@@ -131,16 +130,6 @@ class CompiledLaunch:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
         kinds = (ops.Gather, ops.Scatter, ops.DynamicSlice, ops.DynamicUpdateSlice, ops.Sort, ops.While)
         return sum(isinstance(op, kinds) for op in self.optimized.walk())
-
-
-def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:
-    """The kernel as a loop-level function.
-
-    Raises RaisingError where its control flow has no structure.
-    """
-    from windlass.frontends.llvm import import_kernel  # 90 ms, for which `wl.jit` of array code need not wait
-
-    return import_kernel(code, signature.mangled, uncounted)
 
 
 def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:

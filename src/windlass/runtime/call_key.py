@@ -140,7 +140,7 @@ class CallKeys:
 
     def _known_value(self, kind: type, argument: Any) -> tuple[Any, ...]:
         """The key of an integer that is compiled in and is no Python integer."""
-        if isinstance(argument, jax.Array) and self._takes_values:
+        if self._takes_values and isinstance(argument, jax.Array):
             return (kind, argument.dtype, argument.shape)
         if isinstance(argument, np.integer | np.bool_ | bool):
             return (kind, argument)
