@@ -34,6 +34,7 @@ from windlass.native.plan import (
 )
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
+from windlass.native.sign_extension import extend_by_sign
 from windlass.native.strides import Stride, find_strides
 from windlass.native.text import Text
 from windlass.ops.creation import Constant
@@ -82,6 +83,9 @@ class BlockPlan(Plan):
         known = {value: extent for values, extent in extents for value in values}
         self.ranges = LaunchRanges(known | dict.fromkeys(self.split.warps, -(-math.prod(self.block) // WARP)))
         self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
+        for piece in list(self.launch.body.walk()):
+            if isinstance(piece, Parallel) and piece.kind in ("block", "lane"):
+                extend_by_sign(piece.body.block, self._reader(piece)[0])
         self._one_lane: set[Parallel] = set()
         while True:
             self._widest = 1

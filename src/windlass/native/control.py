@@ -1,6 +1,6 @@
 """Bodies of threads written for several lanes: branches under masks, loops until no lane is left.
 
-Masks stand only where lanes part. A branch that all lanes take is written once more without them.
+Masks stand only where lanes part. An arm that all lanes take is written once more without them.
 """
 
 from __future__ import annotations
@@ -301,27 +301,32 @@ class BodyWriter:
             self._take_chosen(op, condition, *(self._plain_arm(each, results) for each in (op.then, op.otherwise)))
             return
         taken = text.both(lanes.mask, condition)
-        whole: Arm | None = None
+        whole: list[Arm] = []
         finish = text.fresh("finish")
         if lanes.mask is None and self._parts == 0:
-            full, some = text.fresh("all"), text.fresh("some")
-            text.branch(text.all(taken), full, some)
-            text.open(full)
-            whole = self._arm(op.then, results, None)
-            text.go(finish)
-            text.open(some)
+            for region, is_cheap, all_go in zip(
+                op.regions, speculated, (text.all(taken), text.put(f"xor i1 {text.any(taken)}, true")), strict=True
+            ):
+                if is_cheap and whole:
+                    continue
+                full, some = text.fresh("all"), text.fresh("some")
+                text.branch(all_go, full, some)
+                text.open(full)
+                whole.append(self._arm(region, results, None))
+                text.go(finish)
+                text.open(some)
         self._parts += 1
         left = text.without(lanes.mask, condition)
         one = self._masked_arm(op, op.then, taken, is_cheap=speculated[0])
         other = self._masked_arm(op, op.otherwise, left, is_cheap=speculated[1])
         self._parts -= 1
         self._take_chosen(op, condition, one, other)
-        if whole is not None:
+        if whole:
             last = text.label
             text.go(finish)
             text.open(finish)
             parts = [each for result in results for each in self.given(result, result)]
-            self._merge(results, [whole, (parts, last)])
+            self._merge(results, [*whole, (parts, last)])
 
     def _take_chosen(self, op: If, condition: str, one: Sequence[str], other: Sequence[str]) -> None:
         """The results of lanes of which some took one branch and some the other."""

@@ -240,6 +240,9 @@ class MemoryWriter:
             value = lanes.name(op.value)
             lanes.names[op] = self._checked(op, place, lambda: change(self._pointer(op, place), value), type_)
             return
+        if lanes.stride(op.offset) == 0 and is_orderless(op):
+            self._checked(op, place, lambda: change(self._pointer(op, place), self._joined(op)), type_)
+            return
         mask = self._checked_mask(op, place)
         pointers, values = self._pointers(op, place), lanes.vector(op.value)
 
@@ -248,6 +251,18 @@ class MemoryWriter:
             change(pointer, text.put(f"extractelement {text.vector(type_)} {values}, i64 {lane}"))
 
         self._by_lane(mask, change_lane)
+
+    def _joined(self, op: Atomic) -> str:
+        """What the active lanes add to one place together, or the least of what they have, …"""
+        lanes, text, dtype = self.lanes, self.text, op.dtype
+        many = text.vector(scalar_type(dtype))
+        values = lanes.vector(op.value)
+        if lanes.mask is not None:
+            neutral = f"splat ({scalar_type(dtype)} {_neutral(op.kind, bit_width(dtype))})"
+            values = text.put(f"select {text.vector('i1')} {lanes.mask}, {many} {values}, {many} {neutral}")
+        how = {"sub": "add", "min": "smin", "max": "smax"}.get(op.kind, op.kind)
+        suffix = type_suffix(dtype, lanes.width)
+        return text.call(scalar_type(dtype), f"llvm.vector.reduce.{how}.{suffix}", f"{many} {values}")
 
     def exchange(self, op: CompareExchange) -> None:
         lanes, text, place = self.lanes, self.text, self.places[op.buffer]
@@ -308,17 +323,27 @@ class MemoryWriter:
         return text.put(f"select i1 {starts}, {type_} {value}, {type_} " + text.put(f"sub {type_} {old}, 1"))
 
     def _by_lane(self, mask: str | None, change: Callable[[int], None]) -> None:
+        """For one active lane after the other; where all are active without asking of each."""
         text = self.text
+        whole, parts, end = (text.fresh(each) for each in ("whole", "parts", "end"))
+        if mask is not None:
+            text.branch(text.all(mask), whole, parts)
+            text.open(whole)
         for lane in range(self.lanes.width):
-            if mask is None:
-                change(lane)
-                continue
+            change(lane)
+        if mask is None:
+            return
+        text.go(end)
+        text.open(parts)
+        for lane in range(self.lanes.width):
             do, done = text.fresh("lane"), text.fresh("next")
             text.branch(text.put(f"extractelement {text.vector('i1')} {mask}, i64 {lane}"), do, done)
             text.open(do)
             change(lane)
             text.go(done)
             text.open(done)
+        text.go(end)
+        text.open(end)
 
     # -- where an access goes -----------------------------------------------------------------------------------------
 
@@ -488,6 +513,11 @@ _CALLED = {
 }
 _ORDERLESS = frozenset({"add", "sub", "and", "or", "xor", "min", "max", "umin", "umax"})
 """Kinds of atomics on integers that give the same in any order, if nobody looks at old values."""
+
+
+def _neutral(kind: str, bits: int) -> int:
+    """What changes nothing."""
+    return {"and": -1, "min": (1 << (bits - 1)) - 1, "max": -(1 << (bits - 1)), "umin": -1}.get(kind, 0)
 
 
 def is_orderless(op: Atomic) -> bool:
