@@ -26,7 +26,7 @@ from windlass.facts.integers import (
 from windlass.facts.threads import ThreadIds
 from windlass.ir import Argument, Block, Op, TensorType, Value
 from windlass.ir.values import Result
-from windlass.loops import Access, DoWhile, For, If, Parallel, accessed_dtype
+from windlass.loops import Access, DoWhile, For, If, Parallel, Subscript, accessed_dtype
 from windlass.ops.base import INTEGER
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert, byte_width, dtype_range
@@ -169,6 +169,8 @@ class IndexReader:
                 return self._read_argument(value)
             case Constant():
                 return Index(int(value.number))
+            case Subscript(indices=()):
+                return Index(value.start)
             case Result(owner=If() as choice):
                 yields = [region.block.terminator.operands[value.index] for region in (choice.then, choice.otherwise)]
                 return self._read_merged(value, yields)

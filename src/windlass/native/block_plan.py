@@ -10,7 +10,7 @@ from windlass.affine.index import Index
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import ids_apart
 from windlass.ir import Function, Value
-from windlass.loops import DeviceVariableBuffer, DoWhile, Parallel
+from windlass.loops import DeviceVariableBuffer, DoWhile, For, Parallel
 from windlass.loops.threads import WARP
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.blocks import BlockShape, BlockWriter
@@ -34,12 +34,15 @@ from windlass.native.plan import (
 )
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
-from windlass.native.sign_extension import extend_by_sign
+from windlass.native.simplification import simplify
 from windlass.native.strides import Stride, find_strides
 from windlass.native.text import Text
 from windlass.ops.creation import Constant
 from windlass.parallel.fission import CannotSplit, needs_fission, split_at_meetings
 from windlass.parallel.unrolling import unroll_meetings
+
+
+MOST_OPS_OF_SHORT_LOOP = 24
 
 
 def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bool = False) -> NativeCode:
@@ -85,7 +88,7 @@ class BlockPlan(Plan):
         self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
         for piece in list(self.launch.body.walk()):
             if isinstance(piece, Parallel) and piece.kind in ("block", "lane"):
-                extend_by_sign(piece.body.block, self._reader(piece)[0])
+                simplify(piece.body.block, self._reader(piece)[0])
         self._one_lane: set[Parallel] = set()
         while True:
             self._widest = 1
@@ -171,19 +174,20 @@ class BlockPlan(Plan):
 
     def _width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
         """How many threads of a piece run in the lanes of a vector."""
-        width = WIDEST
         low, high = self._bounds_of(piece, {}).ranges[0]
-        while width > 1 and (self.block[0] % width or width > high - low):
-            width //= 2
-        if width > 1 and piece not in self._one_lane and self._may_go_in_step(piece, width):
-            body = piece.body.block
-            try:
-                strides = find_strides(body, body.arguments[:1], self.ranges)
-            except NeedsOneLane:
-                return 1, {}
-            if not gathers_in_parting_loops(body, strides):
+        width = WIDEST if not _has_short_loop(piece) else 4 * WIDEST
+        while width > 1 and piece not in self._one_lane:
+            if self.block[0] % width == 0 and width <= high - low and self._may_go_in_step(piece, width):
+                body = piece.body.block
+                try:
+                    strides = find_strides(body, body.arguments[:1], self.ranges)
+                except NeedsOneLane:
+                    break
+                if gathers_in_parting_loops(body, strides):
+                    break
                 self._widest = max(self._widest, width)
                 return width, strides
+            width //= 2
         return 1, {}
 
     def _reader(self, piece: Parallel) -> tuple[PieceReader, dict[str, Dimension]]:
@@ -219,3 +223,11 @@ class BlockPlan(Plan):
                 "}",
             )
         )
+
+
+def _has_short_loop(piece: Parallel) -> bool:
+    """Whether threads go round loops of few ops: more lanes hide how long these take, and read whole cache lines."""
+    return any(
+        isinstance(op, For | DoWhile) and sum(1 for _ in op.body.walk()) <= MOST_OPS_OF_SHORT_LOOP
+        for op in piece.body.walk()
+    )
