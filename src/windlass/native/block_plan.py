@@ -41,7 +41,6 @@ from windlass.ops.creation import Constant
 from windlass.parallel.fission import CannotSplit, needs_fission, split_at_meetings
 from windlass.parallel.unrolling import unroll_meetings
 
-
 MOST_OPS_OF_SHORT_LOOP = 24
 
 
