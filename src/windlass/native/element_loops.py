@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from windlass.diagnostics import Position
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import thread_ids
-from windlass.ir import Block, Builder, Module, Op, Value
+from windlass.ir import Block, Builder, Module, Op, TensorType, Value
 from windlass.loops import Parallel
 from windlass.loops.launch_specification import LaunchSpecification, MemorySpecification, PointerArgument
 from windlass.native.block_plan import compile_kernel
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.refusal import NotNative
-from windlass.native.tensor_loops import Entry, LoopFunction, stored_dtype, write_loop
+from windlass.native.tensor_elements import stored_dtype
+from windlass.native.tensor_loops import Entry, LoopFunction, write_loop
 from windlass.native.xla_call import Slot, XlaCall, enter, is_supported
 from windlass.native.xla_rows import Kind
 from windlass.ops.control import While
@@ -59,6 +60,9 @@ def _take_in(block: Block, name: str) -> Iterator[ElementLoop]:
                 call = _compile(op, f"{name}_loop")
             except NotNative as refusal:
                 yield ElementLoop(refusal.position or op.source, refusal.reason)
+            except Exception as defect:  # ours, which must not take the user's result away
+                told = (str(defect).splitlines() or [""])[0]
+                yield ElementLoop(op.source, f"a defect of Windlass ({type(defect).__name__}: {told})")
             else:
                 yield ElementLoop(op.source, "")
                 _replace(op, *call)
@@ -84,7 +88,7 @@ def _compile(loop: While, name: str) -> tuple[LoopFunction, XlaCall]:
     reader = IndexReader.of_launch(launch, thread_ids(function, launch, specification))
     fold_known_conditions(launch.body.block, reader)
     move_sums_inward(function, specification)
-    memories = tuple(MemoryFacts(_bytes(entry.value), _width(entry.value)) for entry in entries)
+    memories = tuple(MemoryFacts(_bytes(entry.type), _width(entry.type)) for entry in entries)
     facts = LaunchFacts((*ONE, *ONE), memories, names=tuple(f"array {place}" for place in range(len(entries))))
     code = compile_kernel(function, facts)
     return written, enter(function.name, code, _slots(entries), loop.flops())
@@ -92,7 +96,7 @@ def _compile(loop: While, name: str) -> tuple[LoopFunction, XlaCall]:
 
 def _specification(entries: list[Entry]) -> LaunchSpecification:
     memories = tuple(
-        MemorySpecification(_bytes(entry.value), stored_dtype(entry.value.dtype).removeprefix("u")) for entry in entries
+        MemorySpecification(_bytes(entry.type), stored_dtype(entry.type.dtype).removeprefix("u")) for entry in entries
     )
     return LaunchSpecification(ONE, ONE, 0, tuple(map(PointerArgument, range(len(entries)))), memories)
 
@@ -101,38 +105,39 @@ def _slots(entries: list[Entry]) -> list[Slot]:
     slots: list[Slot] = []
     results = 0
     for place, entry in enumerate(entries):
-        kind = Kind.READ if entry.result is None else Kind.WRITTEN
-        size = entry.value.tensor.size
-        slots.append(Slot(kind, place, results, size, _bytes(entry.value), _width(entry.value)))
+        kind = Kind.WRITTEN if entry.is_written else Kind.READ
+        size = entry.type.size
+        slots.append(Slot(kind, place, results, size, _bytes(entry.type), _width(entry.type)))
         results += kind is Kind.WRITTEN
     return slots
 
 
-def _width(value: Value) -> int:
-    return byte_width(stored_dtype(value.dtype))
+def _width(type_: TensorType) -> int:
+    return byte_width(stored_dtype(type_.dtype))
 
 
-def _bytes(value: Value) -> int:
-    return value.tensor.size * _width(value)
+def _bytes(type_: TensorType) -> int:
+    return type_.size * _width(type_)
 
 
 def _replace(loop: While, written: LoopFunction, call: XlaCall) -> None:
     """Call the code in the place of the loop."""
     assert loop.block is not None
     entries = written.entries
-    changing = [(place, entry) for place, entry in enumerate(entries) if entry.result is not None]
+    changing = [(place, entry) for place, entry in enumerate(entries) if entry.is_written]
     with Builder(loop.block, before=loop, source=loop.source):
-        inputs = tuple(_outside(entry.value, loop) for entry in entries)
+        inputs = tuple(_outside(entry, loop) for entry in entries)
         aliases = ", ".join(
             f"#stablehlo.output_operand_alias<output_tuple_indices = [{number if len(changing) > 1 else ''}], "
             f"operand_index = {place}, operand_tuple_indices = []>"
             for number, (place, _) in enumerate(changing)
         )
-        types = tuple(entry.value.type for _, entry in changing)
+        types = tuple(entry.type for _, entry in changing)
         done = CustomCall(inputs, NATIVE_TARGET, types, backend_config='""', output_operand_aliases=f"[{aliases}]")
         done.extra = {"mhlo.backend_config": f'{{code = {call.attribute} : i64, kernel = "{call.kernel}"}}'}
     for (_, entry), result in zip(changing, done.results, strict=True):
-        assert entry.result is not None
+        if entry.result is None:
+            continue
         loop.results[entry.result].replace_all_uses_with(result)
     for place, result in enumerate(loop.results):
         if result.uses:
@@ -140,18 +145,19 @@ def _replace(loop: While, written: LoopFunction, call: XlaCall) -> None:
     loop.erase()
 
 
-def _outside(value: Value, loop: While) -> Value:
-    """The value where the call is: constants from within the loop are made there again."""
-    if isinstance(value, Constant) and value.block is not loop.block and any(_is_within(value, loop)):
-        return Constant(value.value)
-    return value
+def _outside(entry: Entry, loop: While) -> Value:
+    """What the call is given: constants from within the loop are made anew, and so is room."""
+    value = entry.value
+    if value is None:
+        return Constant.of(0, entry.type.dtype, entry.type.shape)
+    return Constant(value.value) if isinstance(value, Constant) and _is_within(value, loop) else value
 
 
-def _is_within(op: Op, loop: While) -> Iterator[bool]:
+def _is_within(op: Op, loop: While) -> bool:
     around = op.parent_op
-    while around is not None:
-        yield around is loop
+    while around is not None and around is not loop:
         around = around.parent_op
+    return around is loop
 
 
 __all__ = ["ElementLoop", "take_element_loops"]
