@@ -204,3 +204,19 @@ def test_a_thread_beyond_shared_memory_is_named() -> None:
     with pytest.raises(wl.EmulationError, match=r"write of 4 bytes out of bounds") as caught:
         wl.native(MODULE["tree"])[4, 64, 128](floats(230), np.zeros(4, np.float32), 230)
     assert "thread (32, 0, 0)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "exchange", ["__ballot_sync(~0u, v > 3)", "__shfl_sync(~0u, v, 3)", "__shfl_xor_sync(~0u, t, 4)"]
+)
+@pytest.mark.parametrize("value", ["x[t] + t / 5 * t / 7 % 3 * t / 9", "__shfl_sync(~0u, t * 3, n)"])
+def test_what_is_found_before_an_exchange_is_kept_beyond_the_next_barrier(value: str, exchange: str) -> None:
+    kernel = wl.cuda.compile(f"""__global__ void k(unsigned *x, int n) {{
+        unsigned t = threadIdx.x, v = {value}, u = {exchange};
+        __syncthreads();
+        x[t] = v + u;
+    }}""")["k"]
+    found, wanted = np.arange(64, dtype=np.uint32), np.arange(64, dtype=np.uint32)
+    wl.native(kernel)[1, 64](found, 5)
+    wl.emulate(kernel)[1, 64](wanted, 5)
+    np.testing.assert_array_equal(found, wanted)

@@ -120,7 +120,7 @@ class Lockstep:
 
     def _keep_apart(self, found: Sequence[Access], width: int) -> bool:
         if any(isinstance(each, Atomic) for each in found):
-            kinds = {each.kind if isinstance(each, Atomic) else "" for each in found}
+            kinds = {(each.kind if isinstance(each, Atomic) else "", accessed_dtype(each)) for each in found}
             return len(kinds) == 1 and all(isinstance(each, Atomic) and is_orderless(each) for each in found)
         places = [self._place(each) for each in found]
         stores = [each for each in places if each is None or isinstance(each.access, Store)]

@@ -504,7 +504,8 @@ class Level:
         if self.scope == "block" and any(self.fission.meetings[op] for op in ops):
             self._write_warps(ops, scope, keeps, directly, came)
             return
-        keeps = [*keeps, *self._escaping(ops, directly)]
+        left = [keep for keep in keeps if self._is_to_be_kept(keep, ops, scope)]
+        keeps = list(dict.fromkeys((*left, *self._escaping(ops, directly))))
         if not keeps and came is None and all(op.is_pure for op in ops):
             return
         fission = self.fission
@@ -544,7 +545,15 @@ class Level:
             for result in op.results:
                 if any(not is_within(user, op, inside) for user in result.uses if user not in direct):
                     found.update(dict.fromkeys(self._leaves(result)))
-        return [(self.fission.keep(leaf), leaf) for leaf in found if leaf not in self.fission.kept]
+        # What others keep of these ops, for a meeting or for the piece around, is written here, where it is found.
+        kept = self.fission.kept
+        own = [result for op in ops for result in op.results if result in kept]
+        return [(self.fission.keep(leaf), leaf) for leaf in dict.fromkeys((*own, *(x for x in found if x not in kept)))]
+
+    def _is_to_be_kept(self, keep: Kept, ops: Sequence[Op], scope: Scope) -> bool:
+        """Whether it is not kept yet, by the piece in which it was found."""
+        array, value = keep
+        return self.fission.kept.get(value) is not array or value in scope.known or origin_of(value) in ops
 
     def _leaves(self, value: Value) -> list[Value]:
         """What has to be kept for the value to be at hand later: itself, or what it is made of."""
