@@ -64,6 +64,8 @@ def has_effects(function: Any) -> bool:
         return True
     if isinstance(owner, VALUES) or (isinstance(function, type) and issubclass(function, Exception)):
         return False
+    if type(function).__module__.partition(".")[0] in ("windlass", "jax", "jaxlib"):
+        return False  # whatever names it has of the function that it was made of
     module = _module_of(function)
     return not (str(module).partition(".")[0] in PACKAGES or _is_users(module))
 
@@ -84,8 +86,10 @@ def _module_of(function: Any) -> Any:
 
 def _is_users(module: Any) -> bool:
     """Whether a module is the user's: its functions are looked into."""
-    file = getattr(sys.modules.get(str(module)), "__file__", None)
-    return is_of_users_file(file) if file is not None else module in ("__main__", "__mp_main__")
+    found = sys.modules.get(str(module))
+    file = getattr(found, "__file__", None)
+    # What is run by `exec` is of no module that Python knows.
+    return is_of_users_file(file) if file is not None else found is None or module in ("__main__", "__mp_main__")
 
 
 def _name_of(function: Any) -> str:
