@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 import windlass
-from windlass.stablehlo.private_jax import default_compile_options, make_context, sources_of
+from windlass.stablehlo.private_jax import default_compile_options, make_context, operation_of
 
 HINT = f"jax {jax.__version__} has moved something private: adapt src/windlass/stablehlo/private_jax.py"
 
@@ -76,8 +76,10 @@ def test_private_modules_are_imported_in_one_file_only() -> None:
 
 def test_what_a_traced_value_was_computed_from_is_known() -> None:
     def function(x: Any, n: Any) -> Any:
-        (one, two) = sources_of(jax.lax.add(x, n)) or []
-        assert (one is x, two is n, sources_of(x)) == (True, True, None)
+        name, (one, two) = operation_of(jax.lax.add(x, n)) or ("", [None, None])
+        assert (name, one is x, two is n, operation_of(x)) == ("add", True, True, None)
+        _, (_, three) = operation_of(jax.lax.add(x, 3)) or ("", [None, None])
+        assert operation_of(three) == ("constant", [3])
         return x
 
     jax.jit(function).trace(1, 2)

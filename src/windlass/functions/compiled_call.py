@@ -206,6 +206,11 @@ class CompiledCall:
                 array.setflags(write=False)
         for array, is_numpy in zip(arrays, self._is_numpy, strict=True):
             array.storage.is_callers = is_numpy
+        tracing.arguments = {
+            id(value): number
+            for number, (value, is_array) in enumerate(zip(values, self._is_array, strict=True))
+            if isinstance(value, Tracer) and not is_array and value.dtype.kind in "iub"
+        }
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure
@@ -222,7 +227,7 @@ class CompiledCall:
                 refuse_selections(result)
             except Exception as error:
                 told = as_told(error)
-                needed = integers_needed(error, tracing, values, self._is_array)
+                needed = integers_needed(error, tracing)
                 if needed:
                     raise IntegersNeeded(needed, told) from None
                 if told is error:

@@ -575,10 +575,14 @@ def _flat(values: Sequence[Any]) -> list[Any]:
     return flat
 
 
-def sources_of(tracer: Any) -> list[Any] | None:
-    """What a traced value was computed from; None where that is not known: it is an argument of what is traced."""
+def operation_of(tracer: Any) -> tuple[str, list[Any]] | None:
+    """The name of the primitive that gives a traced value, and what it is given; "constant" for what is from outside of
+    what is traced now. None for arguments of what is traced."""
     lowered = tracer.full_lower()
     if lowered is not tracer:
-        return [lowered]
+        return "constant", [lowered]
     equation = getattr(tracer, "parent", None)
-    return None if equation is None else list(equation.in_tracers)
+    if equation is not None:
+        return equation.primitive.name, list(equation.in_tracers)
+    constant = tracer.get_const() if hasattr(tracer, "get_const") else None
+    return None if constant is None else ("constant", [constant])

@@ -365,6 +365,8 @@ class Array:
     def __getitem__(self, index: Any) -> Any:
         entries = index if isinstance(index, tuple) else (index,)
         if not all(indexing.is_basic(entry) for entry in entries):
+            if any(getattr(entry, "is_span", False) for entry in entries):
+                return ANSWERS["take"](self, entries)
             choice = pick_of(index, self.shape)
             if choice is not None:
                 return ANSWERS["pick"](self, choice)
@@ -372,6 +374,8 @@ class Array:
             is_traced = any(isinstance(each, jax.Array) for each in places)
             found = Array((jnp.asarray(self.value) if is_traced else self.value)[places])
             return ANSWERS["order"](found, self, index)
+        if ANSWERS["moves"](entries):
+            return ANSWERS["span"](self, entries)
         step, shadow = indexing.basic_step(self._shadow, entries)
         found = Array(self._nothing(shadow)) if step is None else self._view(step, shadow)
         if len(entries) == self.ndim and all(indexing.is_integer(entry) for entry in entries):
@@ -388,12 +392,27 @@ class Array:
         view = self._view(ViewTake(starts, ones, (1, *rest), (0,), rest), shadow)
         return view if rest else wrapped(view.value)
 
+    def window(self, axis: int, start: Any, step: int, count: int) -> Array:
+        """`a[start : start + step * count : step]` along an axis, as a view, for a start that may be traced: nothing is
+        checked."""
+        before = (slice(None),) * axis
+        starts = tuple(start if each == axis else 0 for each in range(self.ndim))
+        steps = tuple(step if each == axis else 1 for each in range(self.ndim))
+        shadow = self._shadow[(*before, slice(0, step * count, step))]
+        return self._view(ViewTake(starts, steps, shadow.shape, (), shadow.shape), shadow)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         entries = index if isinstance(index, tuple) else (index,)
         if all(indexing.is_basic(entry) for entry in entries):
+            if ANSWERS["moves"](entries):
+                ANSWERS["write span"](self, entries, value)
+                return
             step, shadow = indexing.basic_step(self._shadow, entries)
             if step is not None:
                 self._view(step, shadow).assign(value)
+            return
+        if any(getattr(entry, "is_span", False) for entry in entries):
+            ANSWERS["put"](self, entries, value)
             return
         choice = pick_of(index, self.shape)
         if choice is not None:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.frontends.arrays import selections
+from windlass.frontends.arrays import selections, span_functions
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
@@ -119,6 +119,7 @@ GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to",
 """What they give is an array even where it has no axes."""
 
 
+assert span_functions, "it gives the answers of spans"
 ANSWERS.update(
     ufunc=apply_ufunc, function=apply_function, order=laid_as_indexed, pick=selections.pick, write=selections.write
 )

@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays.integers import range_of
 from windlass.frontends.arrays.tracing import Check, current_tracing, note_needed, position_now
 from windlass.frontends.arrays.views import Shadow, ViewStep, ViewTake, shadow_of
 
@@ -154,6 +155,9 @@ def inside(index: Any, extent: int, axis: int) -> Any:
         # Within a branch or a loop, which may not be reached.
         _require_inside(True, number, extent, axis)
         return 0
+    least, greatest = range_of(plain(index))
+    if least is not None and greatest is not None and least >= 0 and greatest < extent:
+        return plain(index)
     return _places(plain(index), extent, axis)
 
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from windlass.diagnostics import ArrayValueError
 from windlass.frontends.arrays.array import Array, Scalar
+from windlass.frontends.arrays.integers import note_range
+from windlass.frontends.arrays.spans import Span
 from windlass.frontends.arrays.states import NotCapturable, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
 
@@ -44,12 +46,13 @@ class Rounds(ABC):
 
 
 class Range(Rounds):
-    """`range`, whose bounds and step may be traced."""
+    """`range`, whose bounds and step may be traced. What rounds get lies between `start` and `last`."""
 
     def __init__(self, *bounds: Any) -> None:
         if not any(is_traced(bound) for bound in bounds):
             self.known = range(*(_as_index(bound) for bound in bounds))
             self.start, self.step, self.count = self.known.start, self.known.step, len(self.known)
+            self.last = self.known[-1] if self.known else self.start
             return
         for bound in bounds:
             if is_traced(bound) and jax.typeof(plain(bound)).dtype.kind not in "iub":
@@ -65,10 +68,16 @@ class Range(Rounds):
             check = Check("range() arg 3 must not be zero", position, None, "WL0916", length, ArrayValueError)
             tracing.require_never(self.step == 0, check)
         self.count = _trip_count(self.start, stop, self.step)
+        self.last = stop - 1 if isinstance(self.step, int) and self.step > 0 else stop + 1
 
     def item(self, number: Any) -> Any:
         found = self.start + number * self.step
-        return found if isinstance(found, int) else Scalar(found)
+        if isinstance(found, int):
+            return found
+        if isinstance(self.step, int):
+            ends = (self.start, self.last) if self.step > 0 else (self.last, self.start)
+            note_range(found, *ends)
+        return Scalar(found)
 
 
 class Elements(Rounds):
@@ -80,6 +89,17 @@ class Elements(Rounds):
 
     def item(self, number: Any) -> Any:
         return self.array[number] if isinstance(number, int) else self.array.row(number)
+
+
+class Parts(Rounds):
+    """The rows or elements of a slice whose length is not known."""
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+        self.count = plain(span.shape[0])
+
+    def item(self, number: Any) -> Any:
+        return self.span[number]
 
 
 class Enumerated(Rounds):
@@ -183,6 +203,8 @@ def rounds_of(things: Any) -> Rounds:
         return Elements(things)
     if isinstance(things, jax.Array) and things.ndim:
         return Elements(Array(things))
+    if isinstance(things, Span):
+        return Parts(things)
     return Plain(things)
 
 

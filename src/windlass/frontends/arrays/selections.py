@@ -18,7 +18,7 @@ from jax.core import Tracer
 
 from windlass.diagnostics import ArrayTypeError, ArrayValueError, Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Scalar
-from windlass.frontends.arrays.indexing import MASK_HELP
+from windlass.frontends.arrays.indexing import MASK_HELP, plain
 from windlass.frontends.arrays.masks import Pick
 from windlass.frontends.arrays.operators import define_operators
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
@@ -303,9 +303,10 @@ def reduce_selection(name: str, selection: Selection, rest: Sequence[Any], optio
         return Selection(found, selection.mask, first - (0 if keeps else sum(each < first for each in axes)))
     axes += range(first, first + count)
     if name in EXTREMES:
-        base = _without_others(name, base, where, options)
+        base = without_others(name, base, where)
         if "initial" not in options:
-            _expect_some(EXTREMES[name], where, tuple(axes))
+            text = f"zero-size array to reduction operation {EXTREMES[name]} which has no identity"
+            expect_some(text, where, tuple(axes))
     else:
         options["where"] = where
     found = getattr(np, name)(base, axis=tuple(axes), keepdims=keeps, **options)
@@ -315,7 +316,7 @@ def reduce_selection(name: str, selection: Selection, rest: Sequence[Any], optio
     return found
 
 
-def _without_others(name: str, base: Array, where: Any, options: dict[str, Any]) -> Any:
+def without_others(name: str, base: Array, where: Any) -> Any:
     """All elements, those that are not picked replaced by what is never the greatest, or least."""
     kind = base.dtype.kind
     if kind == "c":
@@ -330,16 +331,16 @@ def _without_others(name: str, base: Array, where: Any, options: dict[str, Any])
         other = np.iinfo(base.dtype).min if is_max else np.iinfo(base.dtype).max
     else:
         other = -np.inf if is_max else np.inf
-    return Array(jnp.where(where.value, jnp.asarray(base.value), jnp.asarray(other, base.dtype)))
+    return Array(jnp.where(plain(where), jnp.asarray(base.value), jnp.asarray(other, base.dtype)))
 
 
-def _expect_some(name: str, where: Any, axes: tuple[int, ...]) -> None:
+def expect_some(text: str, where: Any, axes: tuple[int, ...]) -> None:
+    """Let the program fail where nothing is picked along the axes."""
     tracing = current_tracing()
     if tracing is not None:
         position, length = position_now()
-        text = f"zero-size array to reduction operation {name} which has no identity"
         check = Check(text, position, "pass initial=", "WL0916", length, ArrayValueError)
-        tracing.require_never(~jnp.all(jnp.any(where.value, axis=axes)), check)
+        tracing.require_never(~jnp.all(jnp.any(plain(where), axis=axes)), check)
 
 
 def _average(selection: Selection, axis: Any, options: dict[str, Any]) -> Any:
@@ -390,7 +391,9 @@ jax.tree_util.register_pytree_node(Selection, lambda each: ((each.base, each.mas
 
 
 def refuse_selections(result: Any) -> None:
-    """Raises WindlassError (WL0904) for what a mask picks among what a function returns."""
-    for each in jax.tree.leaves(result, is_leaf=lambda each: isinstance(each, Selection | Array)):
-        if isinstance(each, Selection):
+    """Raises WindlassError (WL0904) for what a mask picks, or a slice of unknown length, among what is returned."""
+    for each in jax.tree.leaves(
+        result, is_leaf=lambda each: isinstance(each, Array) or hasattr(each, "has_unknown_length")
+    ):
+        if getattr(each, "has_unknown_length", False):
             raise each.unknown("the shape of what is returned")

@@ -106,6 +106,10 @@ class Tracing:
         """The traced value that would have had to be known, where that was found last."""
         self.outermost: Any = None
         """The one outside of all loops and branches."""
+        self.arguments: dict[int, int] = {}
+        """Arguments that are integers: their numbers, by identity of what stands for them."""
+        self.integers: dict[int, tuple[Any, int | None, int | None]] = {}
+        """Traced integers by identity, and the least and the greatest that each may be: see `integers.py`."""
 
     def is_outside(self, owner: Any) -> bool:
         """Whether others may see a list or object, so that what runs once for many calls must not change it."""

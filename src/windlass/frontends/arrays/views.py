@@ -343,13 +343,14 @@ class ViewTake(ViewStep):
 
     def _dynamic_part(self, whole: Any) -> Any:
         sizes = [
-            extent if isinstance(start, int) else 1 for start, extent in zip(self.starts, whole.shape, strict=True)
+            extent if isinstance(start, int) else (count - 1) * step + 1
+            for start, step, count, extent in zip(self.starts, self.steps, self.counts, whole.shape, strict=True)
         ]
         return jax.lax.dynamic_slice(whole, self._dynamic_starts(), sizes)
 
     def _inner_slices(self) -> list[slice]:
         return [
-            _static_slice(start, step, count) if isinstance(start, int) else slice(None)
+            _static_slice(start, step, count) if isinstance(start, int) else slice(None, None, step)
             for start, step, count in zip(self.starts, self.steps, self.counts, strict=False)
         ]
 
