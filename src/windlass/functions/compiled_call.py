@@ -193,6 +193,11 @@ class CompiledCall:
         for (storage, form), value in zip(self._variables, values[count:], strict=True):
             self._inputs.values[id(storage), form] = value
         self._tracing = tracing = Tracing()
+        tracing.arguments = {
+            id(value): number
+            for number, (value, is_array) in enumerate(zip(values, self._is_array, strict=False))
+            if isinstance(value, Tracer) and not is_array and value.dtype.kind in "iub"
+        }
         tracing.trusts_packages = self._owner.whole
         with tracing_as(tracing):
             return self._trace_function(values[:count], tracing)
@@ -206,11 +211,6 @@ class CompiledCall:
                 array.setflags(write=False)
         for array, is_numpy in zip(arrays, self._is_numpy, strict=True):
             array.storage.is_callers = is_numpy
-        tracing.arguments = {
-            id(value): number
-            for number, (value, is_array) in enumerate(zip(values, self._is_array, strict=True))
-            if isinstance(value, Tracer) and not is_array and value.dtype.kind in "iub"
-        }
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure

@@ -126,7 +126,7 @@ class Segment(CompiledCall):
             try:
                 outcome = self._segment(rebuilt.values)
             except Exception as error:
-                needed = integers_needed(error, tracing, values, self._is_array)
+                needed = integers_needed(error, tracing)
                 if needed:
                     numbers = [number for number in range(len(leaves)) if number not in self._static]
                     raise IntegersNeeded([numbers[each] for each in needed], error) from error
