@@ -11,7 +11,7 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays import span_programs
-from tests.frontends.arrays.running import assert_as_numpy
+from tests.frontends.arrays.running import assert_as_numpy, whole
 
 RANDOM = np.random.default_rng(7)
 COUNT = 13
@@ -107,7 +107,7 @@ def test_what_numpy_refuses_is_an_error_as_the_program_runs(body: str, message: 
     with pytest.raises((ValueError, IndexError)):
         names["run"](VECTORS[0])
     with pytest.raises((ValueError, IndexError), match=message) as caught:
-        wl.jit(names["run"])(VECTORS[0])
+        whole(names["run"])(VECTORS[0])
     assert "program.py:4" in str(caught.value)
 
 
@@ -154,7 +154,7 @@ def test_a_slice_of_unknown_length_is_not_returned() -> None:
         return x[:n]
 
     with pytest.raises(wl.WindlassError, match="how many elements a slice has is not known"):
-        wl.jit(whole=True)(run)(VECTORS[0], np.asarray(COUNT))
+        whole(run)(VECTORS[0], np.asarray(COUNT))
 
 
 def test_an_argument_that_bounds_a_slice_is_compiled_in() -> None:
