@@ -290,9 +290,7 @@ def slice_of(array: Array, entries: Sequence[Any]) -> Any:
         isinstance(each, slice) and (is_traced_integer(each.start) or is_traced_integer(each.stop)) for each in full
     ]
     view = array[tuple(slice(None) if moving else each for each, moving in zip(full, is_moving, strict=True))]
-    kept = [
-        each if moving else None for each, moving in zip(full, is_moving, strict=True) if not is_integer(each)
-    ]
+    kept = [each if moving else None for each, moving in zip(full, is_moving, strict=True) if not is_integer(each)]
     bounds = [None if each is None else bounds_of(each, extent) for each, extent in zip(kept, view.shape, strict=True)]
     for axis, each in enumerate(bounds):
         if each is not None and isinstance(each.count, int):
