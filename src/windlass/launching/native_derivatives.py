@@ -16,7 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.autodiff.kernels import Refusal, pullback_kernel, tangent_kernel
+from windlass.autodiff.kernels import (
+    Refusal,
+    pullback_kernel,
+    tangent_kernel,
+    threads_meet,
+    with_one_thread_a_block,
+)
 from windlass.diagnostics import Diagnostic, Position, WindlassError
 from windlass.ir import BufferType, Function
 from windlass.launching.native_launch import told_of_defect
@@ -141,8 +147,18 @@ class NativeProgram:
                 self._derived[key] = found
             return found
 
+    def _apart(self) -> Source:
+        """The same launch, with blocks of one thread where those of a block meet."""
+        source = self.source
+        if not threads_meet(source.function):
+            return source
+        extents = source.facts.extents
+        function = with_one_thread_a_block(source.function, extents, source.facts.shared_bytes)
+        return replace(source, function=function, facts=replace(source.facts, extents=(*extents[:3], 1, 1, 1)))
+
     def _tangent_source(self, active: list[int]) -> tuple[Source, tuple[int, ...], int]:
-        made = tangent_kernel(self.source.function, active)
+        source = self._apart()
+        made = tangent_kernel(source.function, active)
         written = written_parameters(made.function)
         first = len(self.source.function.arguments)
         own: list[Slot] = []
@@ -152,12 +168,13 @@ class NativeProgram:
             if kind in (Kind.READ, Kind.WRITTEN):
                 kind = Kind.WRITTEN if first + number in written else Kind.READ
             own.append(replace(like, kind=kind))
-        return self._with_shadows(made.function, made.positions, own, written)
+        return self._with_shadows(source.facts, made.function, made.positions, own, written)
 
     def _pullback_source(self, active: list[int]) -> tuple[Source, tuple[int, ...], int]:
         source = self.source
         narrowed = {position: "f32" for position, slot in enumerate(source.slots) if slot.kind is Kind.F32_TO_F64}
         is_independent = are_threads_independent(source.function, source.facts)
+        source = self._apart()
         made = pullback_kernel(source.function, active, is_independent=is_independent, narrowed=narrowed)
         own: list[Slot] = []
         for position in made.positions:
@@ -166,18 +183,23 @@ class NativeProgram:
                 like = replace(like, alignment=like.bytes)
             own.append(replace(like, kind=Kind.WRITTEN))
         found, positions, count = self._with_shadows(
-            made.function, made.positions, own, written_parameters(made.function)
+            source.facts, made.function, made.positions, own, written_parameters(made.function)
         )
         if not is_independent:  # one thread runs all of them
             found = replace(found, facts=replace(found.facts, extents=(1,) * 6))
         return found, positions, count
 
     def _with_shadows(
-        self, function: Function, positions: Sequence[int], shadows: Sequence[Slot], written: frozenset[int]
+        self,
+        facts: LaunchFacts,
+        function: Function,
+        positions: Sequence[int],
+        shadows: Sequence[Slot],
+        written: frozenset[int],
     ) -> tuple[Source, tuple[int, ...], int]:
         """What native code of a derived function is made of. Shadows are operands behind the others, and results before
         them; an array that it does not write any more is read alone."""
-        facts, slots = self.source.facts, self.source.slots
+        slots = self.source.slots
         first = len(self.source.function.arguments)
         operands = sum(slot.kind is not Kind.NULL for slot in slots)
         results = iter(range(len(slots) + len(shadows)))

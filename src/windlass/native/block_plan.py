@@ -61,11 +61,13 @@ def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bo
 
 
 def are_threads_independent(function: Function, facts: LaunchFacts) -> bool:
-    """Whether it is proved that the threads of a launch may run in any order, but for how sums are rounded.
+    """Whether it is proved that the threads of a launch may run in any order, but for how sums are rounded; its blocks
+    where threads meet.
 
     Raises NotNative where the function is no single launch.
     """
-    return Plan(function, facts, is_known_independent=True).proves_independence(floats_may_be_rounded=True)
+    plan = BlockPlan if needs_fission(launch_of(function)) else Plan
+    return plan(function, facts, is_known_independent=True).proves_independence(floats_may_be_rounded=True)
 
 
 class BlockPlan(Plan):
@@ -121,7 +123,9 @@ class BlockPlan(Plan):
         apart = ids_apart(self.grid, self.block)
         blocks = [each for each in apart.dimensions if any(each in item.terms for item in apart.items[:3])]
         indices = IndexReader.of_launch(self.launch, apart)
-        return is_independent(self.launch, indices, blocks, self.overlapping())
+        return is_independent(
+            self.launch, indices, blocks, self.overlapping(), floats_may_be_rounded=floats_may_be_rounded
+        )
 
     def refuse_waiting(self) -> None:
         for op in self.launch.body.walk():

@@ -51,9 +51,9 @@ def serialize(block: Block, what: str) -> None:
     with Builder(turn, source=launch.source):
         number = turn.arguments[0]
         if what == BLOCKS:
-            ids = [*_digits(number, grid), *alone.arguments[3:]]
+            ids = [*digits_of(number, grid), *alone.arguments[3:]]
         else:
-            digits = _digits(number, (*threads, *grid))
+            digits = digits_of(number, (*threads, *grid))
             ids = [*digits[3:], *digits[:3]]
         mapping: dict[Value, Value] = dict(zip(body.arguments, ids, strict=True))
     with Builder(turn) as builder:
@@ -101,7 +101,7 @@ def _advances(op: Atomic) -> bool:
     return op.kind in ("inc", "dec") or (op.kind in ("add", "sub", "xor", "fadd", "fsub") and not is_idle)
 
 
-def _digits(number: Value, sizes: Sequence[Value]) -> list[Value]:
+def digits_of(number: Value, sizes: Sequence[Value]) -> list[Value]:
     """A number in parts, of which the first changes fastest."""
     digits: list[Value] = []
     for size in sizes:

@@ -12,8 +12,9 @@ synthesize fast gradients", NeurIPS 2020; Moses et al., "Reverse-mode automatic 
 kernels via Enzyme", SC 2021. Start reading at varying.py.
 """
 
+from windlass.autodiff.kernels.blocks import threads_meet, with_one_thread_a_block
 from windlass.autodiff.kernels.forward import tangent_kernel
 from windlass.autodiff.kernels.reverse import pullback_kernel
 from windlass.autodiff.kernels.varying import Refusal, Varying
 
-__all__ = ["Refusal", "Varying", "pullback_kernel", "tangent_kernel"]
+__all__ = ["Refusal", "Varying", "pullback_kernel", "tangent_kernel", "threads_meet", "with_one_thread_a_block"]
