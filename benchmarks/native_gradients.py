@@ -2,10 +2,11 @@
 
 python -m benchmarks.native_gradients [--rounds 9] [--only REGEX] [--markdown]
 
-The kernels are such as tensor programs do badly: data-dependent loops, chains of places, sweeps in place, sorting within
-a thread. A gradient is the value and the gradient of a weighted sum of all that a launch leaves, by what is active; a
-launch is the same sum alone. Both are compiled by `jax.jit`. Times are of the CPU in all threads, the least of all rounds
-that they take in turn. The error is that of a derivative in a drawn direction, beside differences in double precision.
+The kernels are such as tensor programs do badly: data-dependent loops, chains of places, sweeps in place, sorting
+within a thread. A gradient is the value and the gradient of a weighted sum of all that a launch leaves, by what is
+active; a launch is the same sum alone. Both are compiled by `jax.jit`. Times are of the CPU in all threads, the least
+of all rounds that they take in turn. The error is that of a derivative in a drawn direction, beside differences in
+double precision.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import windlass as wl
 from benchmarks.measuring import spell_time
 from rich.console import Console
 from rich.table import Table
+
+import windlass as wl
 
 SOURCE = r"""
 #define THREAD int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;
@@ -132,7 +134,11 @@ __global__ void pivots(const double *x, double *y, int n) {
         int best = p;
         for (int r = p + 1; r < 3; r++) if (fabs(m[3 * r + p]) > fabs(m[3 * best + p])) best = r;
         if (best != p) {
-            for (int c = 0; c < 3; c++) { double t = m[3 * p + c]; m[3 * p + c] = m[3 * best + c]; m[3 * best + c] = t; }
+            for (int c = 3 * p; c < 3 * p + 3; c++) {
+                double t = m[c];
+                m[c] = m[c + 3 * (best - p)];
+                m[c + 3 * (best - p)] = t;
+            }
             det = -det;
         }
         det *= m[3 * p + p];
@@ -187,14 +193,15 @@ def cases() -> dict[str, Case]:
     counts = draw.integers(0, 12, n)
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     entries = int(begin[-1])
+    columns = draw.integers(0, n, entries).astype(np.int32)
     next_ = np.array([-1 if k == 0 else max(-1, k - int(draw.integers(1, 2000))) for k in range(n)], np.int32)
-    one, zeros = np.ones(1), np.zeros
+    h, one, zeros = 5 * n, np.ones(1), np.zeros
 
     def normal(size: int) -> Any:
         return draw.normal(size=size)
 
     return {
-        "rows": Case(n, (begin, draw.integers(0, n, entries).astype(np.int32), normal(entries), normal(n), zeros(n), n), (2, 3)),
+        "rows": Case(n, (begin, columns, normal(entries), normal(n), zeros(n), n), (2, 3)),
         "newton": Case(n, (draw.uniform(0.5, 50, n), zeros(n), n), (0,)),
         "table": Case(n, (np.sort(normal(1000)), normal(1000), normal(n), zeros(n), 1000, n), (0, 1, 2)),
         "chase": Case(n, (next_, normal(n), zeros(n), n), (1,)),
@@ -209,7 +216,7 @@ def cases() -> dict[str, Case]:
         "pivots": Case(n, (normal(9 * n), zeros(n), n), (0,)),
         "thomas": Case(
             n // 10,
-            (0.2 * normal(5 * n), 2 + draw.uniform(size=5 * n), 0.2 * normal(5 * n), normal(5 * n), zeros(5 * n), 50, n // 10),
+            (0.1 * normal(h), 2 + draw.uniform(size=h), 0.1 * normal(h), normal(h), zeros(h), 50, n // 10),
             (0, 1, 2, 3),
         ),
         "adaptive": Case(n, (draw.uniform(0.5, 3, n), zeros(n), np.float64(1.1), n), (0, 2)),
@@ -259,7 +266,8 @@ def measure(module: wl.cuda.Module, name: str, case: Case, rounds: int) -> tuple
     derivative = sum(float((s * m).sum()) for s, m in zip(slopes, moved, strict=True))
     size = sum(float(jnp.abs(s * m).sum()) for s, m in zip(slopes, moved, strict=True))
     error = math.inf
-    for step in (1e-6, 1e-7, 1e-8):  # comparisons between elements change at large steps, sums are rounded at small ones
+    # At large steps comparisons between elements change, at small ones sums are rounded.
+    for step in (1e-6, 1e-7, 1e-8):
         ends = [float(primal(*(a + sign * step * m for a, m in zip(active, moved, strict=True)))) for sign in (1, -1)]
         error = min(error, abs((ends[0] - ends[1]) / (2 * step) - derivative) / size)
     launch, whole = least([lambda: primal(*active), lambda: gradient(*active)], rounds)

@@ -32,6 +32,7 @@ from windlass.ops.elementwise import (
     ShiftLeft,
     ShiftRightArithmetic,
     ShiftRightLogical,
+    Sign,
     Subtract,
     Xor,
 )
@@ -230,6 +231,8 @@ class _Instruction:
                 if self.is_float:
                     return self.intrinsic("fabs", given[0])
                 return given[0] if self.is_unsigned else self.intrinsic("abs", given[0], flags=("i1 false",))
+            case Sign():
+                return self.sign()
             case Popcnt():
                 return self.intrinsic("ctpop", given[0])
             case CountLeadingZeros():
@@ -263,6 +266,18 @@ class _Instruction:
             return self.put(f"fcmp {'u' if order == 'ne' else 'o'}{order}", *self.given)
         sign = "" if order in ("eq", "ne") else "u" if self.is_unsigned else "s"
         return self.put(f"icmp {sign}{order}", *self.given)
+
+    def sign(self) -> str:
+        """1 or -1; of zeros and NaN themselves."""
+        (value,) = self.given
+        if self.is_float:
+            one = self.intrinsic("copysign", self.number(1), value)
+            return self.select(self.put("fcmp one", value, self.number(0)), one, value)
+        is_some = self.put("icmp ne", value, self.number(0))
+        if self.is_unsigned:
+            return self.select(is_some, self.number(1), value)
+        one = self.select(self.put("icmp slt", value, self.number(0)), self.number(-1), self.number(1))
+        return self.select(is_some, one, value)
 
     def extreme(self, which: str) -> str:
         """NaN where one is NaN, and -0 less than 0."""

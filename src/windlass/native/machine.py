@@ -22,7 +22,7 @@ from windlass.native.wrapped_counters import keep_wrapped_counters
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
-_MEMORY = frozenset({"memset", "memcpy", "memmove", "realloc", "free"})
+_MEMORY = frozenset({"memset", "memcpy", "memmove", "malloc", "realloc", "free"})
 """What the code generator calls of itself, and what makes tapes longer."""
 THREADS = frozenset(
     f"pthread_{name}"

@@ -16,6 +16,7 @@ from windlass.ir.builder import current_builder
 from windlass.loops import (
     Access,
     Atomic,
+    AtomicUpdate,
     DoWhile,
     For,
     If,
@@ -27,7 +28,8 @@ from windlass.loops import (
     Yield,
 )
 from windlass.ops.base import NoDerivative, TensorOp
-from windlass.ops.elementwise import Add, Negate
+from windlass.ops.comparison import Compare
+from windlass.ops.elementwise import Add, Negate, Select
 
 Cotangents = dict[Value, Cotangent]
 
@@ -104,8 +106,36 @@ class Backwards:
                 add(cotangents, op.value, Cotangent(found if op.kind == "fadd" else Negate(found)))
             if own is not None:
                 self._add_to_shadow(op, own.settle())
+        elif isinstance(op, Atomic) and op.kind in ("fmin", "fmax"):
+            self._undo_extreme(op, shadow, cotangents)
+            if own is not None:
+                self._add_to_shadow(op, own.settle())
+        elif isinstance(op, AtomicUpdate):
+            self._undo_update(op, shadow, own, cotangents)
         else:
-            raise Refusal("an atomic operation on what varies, that is no sum and no exchange", op.source)
+            raise Refusal("a kind of atomic operation on what varies that is not followed", op.source)
+
+    def _undo_extreme(self, op: Atomic, shadow: Value, cotangents: Cotangents) -> None:
+        """What memory holds after it comes back to the value where that is the new one."""
+        found = Load(shadow, op.offset, op.dtype)
+        is_new = Compare(op.value, op, "GT" if op.kind == "fmax" else "LT")
+        if op.value in self.varying.values:
+            add(cotangents, op.value, Cotangent(Select(is_new, found, zero(op.dtype))))
+        Store(Select(is_new, zero(op.dtype), found), shadow, op.offset)
+
+    def _undo_update(self, op: AtomicUpdate, shadow: Value, own: Cotangent | None, cotangents: Cotangents) -> None:
+        """The way back through the body; what it began with is the operation's result."""
+        body = op.body.block
+        self.mirrors[body] = current_block()
+        seeds: Cotangents = {}
+        self._seed(seeds, body.terminator.operands[0], Cotangent(Load(shadow, op.offset, op.dtype)))
+        found = self.undo_ops((each for each in body if each is not body.terminator), seeds)
+        before = found.pop(body.arguments[0], None)
+        for value, cotangent in found.items():
+            add(cotangents, value, cotangent)
+        if own is not None:
+            before = sum_of_cotangents(before, own)
+        Store(zero(op.dtype) if before is None else before.settle(), shadow, op.offset)
 
     def _take(self, value: Value, shadow: Value, offset: Value, cotangents: Cotangents) -> None:
         """What memory holds from here on comes back to the value that is written."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from windlass.autodiff.forward import tangents_of
+from windlass.autodiff.kernels.float_words import read_words_as_floats
 from windlass.autodiff.kernels.shadows import Shadows, shadow_type, with_shadows, zero
 from windlass.autodiff.kernels.varying import Refusal, Varying
 from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Value
@@ -15,6 +16,7 @@ from windlass.loops import (
     Allocate,
     Assert,
     Atomic,
+    AtomicUpdate,
     Collective,
     Condition,
     DoWhile,
@@ -31,6 +33,8 @@ from windlass.loops import (
 )
 from windlass.loops.telling import CheckAlignment, CheckRange
 from windlass.ops.base import NoDerivative, TensorOp
+from windlass.ops.comparison import Compare
+from windlass.ops.elementwise import Select
 from windlass.ops.regions import Return
 
 _TOLD_BEFORE = (Assert, CheckAlignment, CheckRange, Mark, Print)
@@ -53,6 +57,7 @@ def tangent_kernel(function: Function, active: Collection[int]) -> Tangents:
     kernel does besides. Raises Refusal.
     """
     kernel = function.clone()
+    read_words_as_floats(kernel)
     varying = Varying(kernel, active)
     positions = tuple(varying.shadowed())
     shadows = Shadows(varying)
@@ -138,9 +143,28 @@ class _Walker:
             Store(self.tangent(op.value), shadow, offset)
         elif isinstance(op, Atomic) and op.kind in _LINEAR_ATOMICS:
             self.tangents[op] = Atomic(op.kind, shadow, offset, self.tangent(op.value))
+        elif isinstance(op, Atomic) and op.kind in ("fmin", "fmax"):
+            made = op.clone(self.mapping)
+            before = self.tangents[op] = Load(shadow, offset, op.dtype)
+            is_new = Compare(self.value(op.value), made, "GT" if op.kind == "fmax" else "LT")
+            Store(Select(is_new, self.tangent(op.value), before), shadow, offset)
+            return
+        elif isinstance(op, AtomicUpdate):
+            self._update(op, shadow, offset)
+            return
         else:
-            raise Refusal("an atomic operation on what varies, that is no sum and no exchange", op.source)
+            raise Refusal("a kind of atomic operation on what varies that is not followed", op.source)
         op.clone(self.mapping)
+
+    def _update(self, op: AtomicUpdate, shadow: Value, offset: Value) -> None:
+        """The body once more, with what it began with: threads go in order, where there is such an operation."""
+        body = op.body.block
+        made = op.clone(dict(self.mapping))
+        self.mapping[op] = self.mapping[body.arguments[0]] = made
+        before = Load(shadow, offset, op.dtype)
+        self.tangents[op] = self.tangents[body.arguments[0]] = before
+        self.place(each for each in body if each is not body.terminator)
+        Store(self.tangent(body.terminator.operands[0]), shadow, offset)
 
     def _pop(self, op: Pop) -> None:
         places = self._varying_of(op.results)

@@ -12,6 +12,7 @@ from windlass.autodiff.kernels.varying import Refusal, Varying
 from windlass.ir import Argument, Block, BufferType, Builder, Op, Value
 from windlass.ir.values import Result
 from windlass.loops import (
+    AtomicUpdate,
     DeviceVariableBuffer,
     DoWhile,
     For,
@@ -68,6 +69,9 @@ class Keeping:
 
     def find(self, value: Value, at: Op) -> Value:
         """The value of the kernel as the way back has it, for an op of its."""
+        around = _around_argument(value)
+        if isinstance(around, AtomicUpdate):  # its body begins with what its result is
+            value = around
         known = self._known.get(value)
         if known is None:
             known = self._known[value] = self._provide(value, at)
@@ -80,7 +84,8 @@ class Keeping:
         if not self._is_of_thread(value):
             # In branches too: an index that is computed again is known to be one.
             is_buffer = isinstance(value.type, BufferType)
-            if self._can_be_repeated(value) and (is_buffer or len(self._asked_by(value)) <= 1):
+            must_be = is_buffer or (isinstance(value, Op) and isinstance(value.parent_op, AtomicUpdate))
+            if self._can_be_repeated(value) and (must_be or len(self._asked_by(value)) <= 1):
                 return self._repeat(value, at)
         if home is self._top:
             return self.at_hand.setdefault(value, Argument(value.type))
@@ -90,8 +95,7 @@ class Keeping:
 
     def _is_round(self, value: Value) -> bool:
         """Whether a value is the number of a round, which the way back counts down."""
-        block = value.block if isinstance(value, Argument) else None
-        around = None if block is None or block.parent is None else block.parent.parent
+        around = _around_argument(value)
         return isinstance(around, For) and value is around.body.block.arguments[0]
 
     def _round(self, value: Value) -> Value:
@@ -124,6 +128,9 @@ class Keeping:
         left = [value]
         while left:
             each = left.pop()
+            around = _around_argument(each)
+            if isinstance(around, AtomicUpdate):
+                each = around
             if each in seen or each in self._known:
                 continue
             seen.add(each)
@@ -143,6 +150,8 @@ class Keeping:
                 self._varying.roots_of(value.buffer, value)
             )
         if isinstance(value, TensorOp):
+            if isinstance(value.parent_op, AtomicUpdate):
+                return True  # nobody else has what its body computes
             return value.is_pure and not value.regions and (isinstance(value, _QUICK) or not isinstance(value, _DEAR))
         return isinstance(value, _PLAIN)
 
@@ -170,3 +179,9 @@ class Keeping:
             assert around is not None
             block = around.block
         return self._top
+
+
+def _around_argument(value: Value) -> Op | None:
+    """The op whose body takes the value; None for others."""
+    block = value.block if isinstance(value, Argument) else None
+    return None if block is None or block.parent is None else block.parent.parent

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from windlass.autodiff.kernels.backwards import Backwards
+from windlass.autodiff.kernels.float_words import read_words_as_floats
 from windlass.autodiff.kernels.keeping import Keeping
 from windlass.autodiff.kernels.recording import Recording
 from windlass.autodiff.kernels.shadows import Shadows, fitted, shadow_type, with_shadows
@@ -61,6 +62,7 @@ def pullback_kernel(
     Raises Refusal.
     """
     kernel = function.clone()
+    read_words_as_floats(kernel)
     if not is_independent:
         _run_in_order(kernel)
     launch = launch_of(kernel)

@@ -58,9 +58,9 @@ class Varying:
         accesses = [op for op in function.walk() if isinstance(op, Access)]
         self.written = self._memories_of(op for op in accesses if not isinstance(op, Load))
         self.read = self._memories_of(
-            op for op in accesses if isinstance(op, Load) or (not isinstance(op, Store) and op.uses)
+            op for op in accesses if isinstance(op, Load) or (not isinstance(op, Store) and (op.uses or not is_sum(op)))
         )
-        """Those that threads ask for what they hold."""
+        """Those of which the way there or back asks what they hold."""
         self._pops = {op.record: op for op in function.walk() if isinstance(op, Pop)}
         self._effects: dict[Op, bool] = {}
         while self._extend():
@@ -178,6 +178,11 @@ class Varying:
                 if not any(is_differentiable(result.type) for result in op.results):
                     continue
                 raise Refusal("a float is made of the bits of others", op.source)
+
+
+def is_sum(op: Access) -> bool:
+    """Whether it adds to memory, or takes away from it, whatever lies there."""
+    return isinstance(op, Atomic) and op.kind in ("fadd", "fsub", "add", "sub")
 
 
 def is_number(value: Value) -> bool:
