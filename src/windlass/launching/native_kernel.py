@@ -44,7 +44,7 @@ class NativeKernel:
     def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
         """The launch as a pure function of JAX values, as `kernel.jax`, that XLA runs as native code.
 
-        It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has derivatives where threads do not meet.
+        It works under `jax.jit`, in loops and under `jax.vmap`, on CPUs, and has derivatives.
         Raises RaisingError (WL0440) when called where the kernel has no native code, LaunchError (WL0807) for a kernel
         with a schedule.
 

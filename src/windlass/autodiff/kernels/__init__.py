@@ -7,6 +7,8 @@ each thread forwards and then backwards: cotangents of what memory holds are in 
 takes from it. What the way back asks of the values on the way there is computed again or kept on a tape (keeping.py,
 recording.py). The derivative of an operation stands in its class, as for tensors.
 
+Blocks whose threads meet are run by one thread first (blocks.py).
+
 The method is Enzyme's: Moses and Churavy, "Instead of rewriting foreign code for machine learning, automatically
 synthesize fast gradients", NeurIPS 2020; Moses et al., "Reverse-mode automatic differentiation and optimization of GPU
 kernels via Enzyme", SC 2021. Start reading at varying.py.
