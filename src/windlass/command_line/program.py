@@ -255,6 +255,30 @@ def ptx(
 
 
 @commands.add(
+    "amdgcn",
+    option("file", type=Path, help="A CUDA C++ or HIP file."),
+    _KERNEL,
+    _INCLUDE,
+    _DEFINE,
+    option("--gfx", default="gfx942", help="The processor, such as gfx90a; `rocminfo` names yours."),
+    option("--object", dest="as_object", action="store_true", help="Write a code object and not assembly."),
+    _OUTPUT,
+)
+def amdgcn(
+    file: Path,
+    kernel: list[str],
+    include: list[Path],
+    define: list[str],
+    gfx: str,
+    as_object: bool,
+    output: Path | None,
+) -> int:
+    """Write the kernels of a CUDA C++ or HIP file as assembly for AMD's GPUs."""
+    gpu_code.write_amdgcn(file, include, define, kernel, gfx, as_object, output)
+    return OK
+
+
+@commands.add(
     "run",
     option(
         "sources",

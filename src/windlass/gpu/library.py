@@ -53,7 +53,7 @@ _C_FOLDERS = (
 )
 _CPUS = {
     "nvptx64-nvidia-cuda": "sm_70 -target-feature +ptx63",
-    "amdgcn-amd-amdhsa": "gfx906",
+    "amdgcn-amd-amdhsa": "gfx906 -mcode-object-version=5",
     "x86_64-unknown-linux-gnu": "x86-64-v3",
 }
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.$]+)\(", re.MULTILINE)

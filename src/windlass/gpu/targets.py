@@ -55,3 +55,41 @@ def nvidia_target(sm: int | str) -> NVIDIATarget:
             help="drivers compile PTX for newer GPUs than it is made for: name the oldest that is to run it",
         )
     )
+
+
+_GFX = (
+    "gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030", "gfx1031", "gfx1032", "gfx1100",
+    "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AMDTarget:
+    """A processor of AMD's, such as gfx942 (MI300X). Waves have 64 lanes up to gfx9, 32 from gfx10 on."""
+
+    gfx: str
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What clang's inner compiler is told; code objects are those that ROCm 5 takes, too."""
+        return ("-triple", "amdgcn-amd-amdhsa", "-target-cpu", self.gfx, "-mcode-object-version=5")
+
+
+def amd_target(gfx: str) -> AMDTarget:
+    """The processor of this name.
+
+    Raises CompilationError (WL1602) for those that no code is made for.
+
+    >>> amd_target("gfx942").flags[3]
+    'gfx942'
+    """
+    if gfx in _GFX:
+        return AMDTarget(gfx)
+    raise CompilationError(
+        Diagnostic(
+            "WL1602",
+            f"no code is made for the GPU processor {gfx!r}",
+            notes=(f"gfx is one of {', '.join(_GFX)}",),
+            help="AMD's code runs on the processor that it is made for alone: `rocminfo` names yours",
+        )
+    )

@@ -151,3 +151,15 @@ class Kernel(LoadedKernel):
         Raises CompilationError (WL1601) for what GPUs' code can't do, such as textures; (WL1602) for an unknown `sm`.
         """
         return gpu.compile_ptx(self.module.code_for_gpus, [self.signature], sm, line_info=line_info)
+
+    def amdgcn(self, gfx: str = "gfx942") -> str:
+        """The kernel as assembly for a processor of AMD's, as it is written; no ROCm is needed.
+
+        Raises CompilationError (WL1601) for what is not made for these GPUs: textures, printf, malloc, barrier objects,
+        barriers of the grid; (WL1602) for an unknown `gfx`.
+        """
+        return gpu.compile_amdgcn(self.module.code_for_gpus, [self.signature], gfx)
+
+    def code_object(self, gfx: str = "gfx942") -> bytes:
+        """The same as a code object, which `hipModuleLoadData` takes: `amdgcn` says more."""
+        return gpu.compile_code_object(self.module.code_for_gpus, [self.signature], gfx)
