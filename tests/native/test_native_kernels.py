@@ -89,6 +89,13 @@ __global__ void borders(const float *u, float *v, unsigned *w, int n, int width)
     w[j * n + i] = (unsigned)(i * 7 + n) % 640u + ((i + j) % n == 5 ? 1000 : 0) + (i - 20) / 64 + (i - 20) % 64;
     if (i % n == 17) v[j * n + i] = 5;
 }
+__global__ void rows(const float *x, float *y, const int *row, const unsigned *begin, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
+    if (i < n) {
+        float found = row[j] < 9 ? x[row[j] * n + i] : 0;
+        if (i % 3) y[j * n + i] = found + x[begin[j] + i + 1];
+    }
+}
 __global__ void planes(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) { y[i] = x[i]; y[n + i] = 2 * x[i]; y[2 * n + i] += y[i]; }
@@ -187,6 +194,10 @@ LAUNCHES: dict[str, tuple[str, Any, Any, Sequence[Any]]] = {
     "borders, rows of one block": (
         "borders", (1, N), 72, (floats(N * N), np.zeros(N * N, np.float32), np.zeros(N * N, np.uint32), N, 8),
     ),
+    "rows": (
+        "rows", (3, 8), 32,
+        (floats(9 * N), np.zeros(9 * N, np.float32), np.arange(8, dtype=np.int32)[::-1].copy(), integers(0, N, 8), N),
+    ),
     "planes": ("planes", 4, 64, (floats(200), np.zeros(600, np.float32), 200)),
     "prefix": ("prefix", 1, 64, (integers(0, 10, 60), 60)),
     "total": ("total", 4, 64, (floats(200), np.zeros(1, np.float32), 200)),
@@ -274,6 +285,14 @@ def test_an_index_beyond_an_array_is_named_where_the_data_give_it() -> None:
         wl.native(MODULE["spmv"])[4, 64](200, STARTS, columns, floats(len(columns)), floats(90), np.zeros(200, "f4"))
     row = int(np.searchsorted(STARTS, 50, "right")) - 1
     assert f"block (0, 0, 0), thread ({row}, 0, 0)" in str(caught.value)
+
+
+def test_a_row_is_left_as_it_wraps_around() -> None:
+    begin = np.array([0, 2**32 - 20], np.uint32)
+    row, y = np.zeros(2, np.int32), np.zeros(9 * N, np.float32)
+    with pytest.raises(wl.EmulationError, match=r"read of 4 bytes out of bounds") as caught:
+        wl.native(MODULE["rows"])[(3, 2), 32](floats(9 * N), y, row, begin, N)
+    assert "element 429496727" in str(caught.value)
 
 
 def test_a_null_pointer_is_named() -> None:

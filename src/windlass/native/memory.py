@@ -28,6 +28,7 @@ from windlass.loops import (
 from windlass.loops.variable_names import readable
 from windlass.native.lanes import Lanes
 from windlass.native.refusal import NeedsOneLane, NotNative
+from windlass.native.row_begins import RowBegin, find_row_begin
 from windlass.native.text import ALL, FLOATS, scalar_type, type_suffix
 from windlass.ops.conversion import Convert, bit_width, byte_width
 from windlass.ops.creation import Constant
@@ -170,9 +171,9 @@ class MemoryWriter:
         match self._way(op, place):
             case "one":
                 return self._checked(op, place, one, type_)
-            case "row":
-                if self._is_proven(op, place):
-                    return row() if lanes.mask is None or place.granule else masked_row()
+            case "row" if self._is_proven(op, place):
+                return row() if lanes.mask is None or place.granule else masked_row()
+            case "row" | "row if whole":
                 return self._whole_or_not(op, place, row, gather, many)
             case _:
                 return gather(self._checked_mask(op, place))
@@ -211,12 +212,13 @@ class MemoryWriter:
             text.do_call(f"llvm.masked.scatter.{suffix}", f"{many} {value}", pointers, self._mask(mask))
             return ""
 
-        if way != "row":
-            scatter(self._checked_mask(op, place))
-        elif self._is_proven(op, place):
-            row()
-        else:
-            self._whole_or_not(op, place, row, scatter, "")
+        match way:
+            case "row" if self._is_proven(op, place):
+                row()
+            case "row" | "row if whole":
+                self._whole_or_not(op, place, row, scatter, "")
+            case _:
+                scatter(self._checked_mask(op, place))
 
     # -- atomics ------------------------------------------------------------------------------------------------------
 
@@ -348,7 +350,8 @@ class MemoryWriter:
     # -- where an access goes -----------------------------------------------------------------------------------------
 
     def _way(self, op: Access, place: Place) -> str:
-        """How lanes access memory: "one" place for all, a "row" of neighbours, or "many" places."""
+        """How lanes access memory: "one" place for all, a "row" of neighbours, one "row if whole" that is so where all
+        of it lies in the memory, or "many" places."""
         stride = self.lanes.stride(op.offset)
         if self.lanes.width == 1:
             return "one"
@@ -356,11 +359,27 @@ class MemoryWriter:
             return "row" if stride == 0 else "many"
         if stride == 0:
             return "one"
+        if stride is None and self._row_begin(op, place) is not None:
+            return "row if whole"
         return "row" if stride == byte_width(accessed_dtype(op)) else "many"
+
+    def _row_begin(self, op: Access, place: Place) -> RowBegin | None:
+        return find_row_begin(op.offset, self.lanes.strides, byte_width(accessed_dtype(op)), place.known_size)
+
+    def _first_offset(self, op: Access, place: Place) -> str:
+        """The first lane's."""
+        if not self.lanes.is_varying(op.offset):
+            return self.lanes.name(op.offset)
+        begin = self._row_begin(op, place)
+        assert begin is not None
+        text, dtype = self.text, begin.index.dtype
+        extends = "zext" if dtype.startswith("u") else "sext"
+        wide = text.put(f"{extends} {scalar_type(dtype)} {self.lanes.name(begin.index)} to i64")
+        return text.put(f"add i64 {text.put(f'mul i64 {wide}, {begin.scale}')}, {begin.start}")
 
     def _pointer(self, op: Access, place: Place) -> str:
         """Where the first lane goes."""
-        offset = self.lanes.name(op.offset)
+        offset = self._first_offset(op, place)
         if place.granule:
             offset = self.text.put(f"mul i64 {offset}, {self.lanes.width}")
         return self.text.put(f"getelementptr i8, ptr {place.pointer}, i64 {offset}")
@@ -465,7 +484,7 @@ class MemoryWriter:
         self, op: Access, place: Place, whole: Callable[[], str], parts: Callable[[str | None], str], type_: str
     ) -> str:
         """A row: at once where all of it lies in the memory, else lane by lane."""
-        text, offset = self.text, self.lanes.name(op.offset)
+        text, offset = self.text, self._first_offset(op, place)
         good, bad, done = text.fresh("whole"), text.fresh("parts"), text.fresh("done")
         fits = self._fits(op, place, offset, False, 1 if place.granule else self.lanes.width)
         text.branch(text.put(f"xor i1 {fits}, true"), bad, good, is_rare=True)
