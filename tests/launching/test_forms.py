@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import jax
@@ -139,3 +140,25 @@ def test_least_seconds_of_the_emulator_decide_where_a_tier_begins() -> None:
     for shape in (small, large):
         ran.append(Tier(kernel, shape, "auto").run(lambda: "hundreds", lambda: None)[0])
     assert ran == ["emulated", "hundreds"]
+
+
+def test_tiers_leave_native_code_that_is_made_anew_for_each_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiering, "SECONDS_BEFORE_NATIVE", 0.0)
+    now = 0.0
+    monkeypatch.setattr(tiering.time, "process_time", lambda: now)
+
+    def spend(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def run_natively(seconds: float) -> str:
+        spend(seconds)
+        return "native"
+
+    kernel = wl.cuda.compile(SOURCE)["twice"]
+    ran: dict[float, list[str]] = {}
+    for seconds in (0.01, 0.001):
+        tier = Tier(kernel, LaunchShape((1, 1, 1), (1, 1, 1), 0), "auto")
+        tier._emulated_seconds, tier._emulated_launches = 0.2, 50  # pyright: ignore[reportPrivateUsage]
+        ran[seconds] = [tier.run(partial(run_natively, seconds), partial(spend, 0.004))[0] for _ in range(7)]
+    assert ran == {0.01: ["native"] * 5 + ["emulated"] * 2, 0.001: ["native"] * 7}

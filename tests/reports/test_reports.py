@@ -175,7 +175,7 @@ def test_run_explains_on_standard_error(
     assert run(["run", "main.cu", "--explain"]) == 0
     captured = capfd.readouterr()
     assert captured.out == "24\n"
-    assert "twice: 2 launches emulated; they have other forms, which are used after 0.1 s" in captured.err
+    assert "twice: 2 launches emulated; they have other forms, which are used after 0.3 s" in captured.err
     assert "twice: 1 launch emulated" in captured.err
     assert "queue: 1 launch emulated\nemulated: kernel 'queue' can't be raised" in captured.err
     assert "tensor ops: " in captured.err

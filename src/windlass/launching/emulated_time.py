@@ -16,7 +16,7 @@ EMULATED = "emulated"
 """The name of the form."""
 EMULATED_THREAD = 15e-9
 """Seconds that the emulator takes for a thread that does next to nothing."""
-USUAL_THREAD = 2e-7
+USUAL_THREAD = 4e-7
 """Seconds that it takes for a usual thread."""
 KNOWN_LONG = 2.0
 """A launch that the emulator surely takes longer for is told of where it can't be raised."""

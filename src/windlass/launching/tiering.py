@@ -1,7 +1,7 @@
 """Whether launches are compiled at once, or emulated until that takes long: what `windlass run` does.
 
-The emulator starts at once; to make native code takes a tenth of a second, to raise a kernel a second or so. Each pays
-off where kernels work for longer. By default launches from Python are compiled at once.
+The emulator starts at once; the first native code takes half a second, to raise a kernel a second or so. Each pays off
+where kernels work for longer. By default launches from Python are compiled at once.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ Order: TypeAlias = Literal["cheapest", "raised", "native", "native at first", "n
 """Which form a launch takes if it has several: the one that costs least, the raised one, the native one; that one until
 others are found to be faster, or no other one."""
 
-SECONDS_BEFORE_NATIVE = 0.1
+SECONDS_BEFORE_NATIVE = 0.3
 """Seconds that the launches of a kernel with one grid and block may take in the emulator, the next one as long as
 launches of its size usually do, before they run as native code if they can..."""
+LAUNCHES_NATIVE = 5
+"""After so many launches as native code, what making and running it takes is compared with what the emulator took."""
 SECONDS_EMULATED = 1.0
 """... and before they are raised if they can't."""
 
@@ -95,7 +97,17 @@ def _left_out(kernel: LoadedKernel, before: str = "", severity: str = "error") -
 class Tier:
     """How the launches of a kernel with one grid and block run: compiled, or in the emulator while that is quick."""
 
-    __slots__ = ("_emulated_seconds", "_has_native", "_is_compiled", "_kernel", "_mode", "_shape", "reason")
+    __slots__ = (
+        "_emulated_launches",
+        "_emulated_seconds",
+        "_has_native",
+        "_is_compiled",
+        "_kernel",
+        "_mode",
+        "_native_seconds",
+        "_shape",
+        "reason",
+    )
 
     def __init__(self, kernel: LoadedKernel, shape: LaunchShape, mode: Mode) -> None:
         self._kernel = kernel
@@ -113,6 +125,8 @@ class Tier:
                 file=sys.stderr,
             )
         self._emulated_seconds = 0.0
+        self._emulated_launches = 0
+        self._native_seconds: list[float] = []
         self.reason: RaisingError | LaunchError | None = None
         """Why launches are not raised, where that was tried."""
         if mode == "auto" and is_long and kernel.left_out and not has_grid_barrier:
@@ -132,8 +146,12 @@ class Tier:
         begin = time.perf_counter()
         if self._order is not None:
             before, policy.at_hand = policy.at_hand, self._order
+            begin_of_work = time.process_time()
             try:
-                return run_compiled(), time.perf_counter() - begin
+                how = run_compiled()
+                if not self._is_compiled:
+                    self._note_native(time.process_time() - begin_of_work)
+                return how, time.perf_counter() - begin
             except refusals as error:
                 if self._is_compiled:
                     self.reason = error
@@ -143,18 +161,28 @@ class Tier:
                 policy.at_hand = before
         if self.reason is not None:
             require_time(self._kernel.name, self._shape, self.reason)
+        begin_of_work = time.process_time()  # of which what else the machine does is no part
         try:
             with telling_of_emulation(self._kernel.name, self._shape):
                 emulate()
         except EmulationError as error:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin
-        self._emulated_seconds += seconds
+        self._emulated_seconds += time.process_time() - begin_of_work
+        self._emulated_launches += 1
         if self._mode == "auto" and self._emulated_seconds > SECONDS_EMULATED and not self._is_compiled:
             self._is_compiled = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
         return EMULATED, seconds
+
+    def _note_native(self, seconds: float) -> None:
+        """Go back to the emulator where that is quicker: where each launch has numbers that code is made for anew."""
+        self._native_seconds.append(seconds)
+        if len(self._native_seconds) != LAUNCHES_NATIVE or not self._emulated_launches:
+            return
+        usual = sum(self._native_seconds[1:]) / (LAUNCHES_NATIVE - 1)  # the first one imports what makes code
+        self._has_native = usual < self._emulated_seconds / self._emulated_launches
 
     @property
     def _order(self) -> Order | None:
