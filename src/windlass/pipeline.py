@@ -25,7 +25,7 @@ from windlass.diagnostics.progress import telling
 from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.types import MLIR_DTYPES
-from windlass.lowering.native_loops import take_loops_by
+from windlass.lowering.native_loops import ElementLoop, take_loops_by
 from windlass.lowering.polling import is_brief
 from windlass.parallel.memory_sums import move_sums_inward
 from windlass.parallel.specialization import specialize_for
@@ -254,9 +254,8 @@ def _rewrite_module(module: Module, device: Device, rules: RuleSet) -> tuple[Mod
     return changed, [entry for ledger in ledgers for entry in ledger.entries]
 
 
-def _take_loops(module: Module, name: str) -> None:
-    if native_code_is_allowed():
-        element_loops.take_element_loops(module, name)
+def _take_loops(module: Module, name: str) -> Sequence[ElementLoop]:
+    return element_loops.take_element_loops(module, name) if native_code_is_allowed() else ()
 
 
 take_loops_by(_take_loops)

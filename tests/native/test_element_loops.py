@@ -12,8 +12,8 @@ import pytest
 from jax import lax
 
 import windlass as wl
+from windlass.lowering.native_loops import ElementLoop
 from windlass.native import element_loops
-from windlass.native.element_loops import ElementLoop
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="native code is a CPU's")
 
@@ -207,6 +207,19 @@ def test_what_is_not_in_place_stays_a_tensor_program(kind: str, looked_at: list[
     same_as_by_jax(lambda a, b: lax.fori_loop(0, 6, step, (a, b)), np.arange(6.0), np.arange(6.0) ** 2)
     assert looked_at
     assert (kind == "moved") == (not looked_at[0].reason)
+
+
+def test_stages_tell_which_loops_are_native(looked_at: list[ElementLoop]) -> None:
+    def both(a: Any, b: Any) -> Any:
+        for i in range(1, a.shape[0]):
+            a[i] += a[i - 1] * a[i]
+        for i in range(1, a.shape[0]):
+            b[i] += b[i - 1] * b[i]
+
+    told = wl.jit(both).lower(np.ones(60), np.ones(60, complex)).text("loops").splitlines()
+    line = both.__code__.co_firstlineno
+    assert any(f":{line + 1}:" in each and each.endswith("runs as native code") for each in told)
+    assert any(f":{line + 3}:" in each and "left to XLA" in each for each in told)
 
 
 def test_derivatives_and_batches_are_those_of_the_tensor_program(looked_at: list[ElementLoop]) -> None:

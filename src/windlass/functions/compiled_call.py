@@ -37,6 +37,7 @@ from windlass.functions.overlaps import places_of, refuse_overlaps
 from windlass.functions.specialization import IntegersNeeded, Static
 from windlass.functions.whole_program import whole_program
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
+from windlass.lowering.native_loops import take_loops
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.runtime.memories import ArrayForm
@@ -358,6 +359,11 @@ class CompiledCall:
         self.give_back(staged)
         return jax.tree.unflatten(self._returned, results)
 
+    def _tell_loops(self) -> str:
+        """Which loops over elements run as native code on CPUs, and why others don't: a line for each."""
+        found = take_loops(self._after.clone(), self.program.name)
+        return "\n".join(map(str, found)) or "there are no loops over elements that are worth native code"
+
     def lowered(self, name: str) -> Lowered:
         """The stages of this call."""
         return Lowered(
@@ -365,6 +371,7 @@ class CompiledCall:
             {
                 "tensor": lambda: export_text(self._before),
                 "optimized": lambda: export_text(self._after),
+                "loops": self._tell_loops,
                 "hlo": lambda: self.program.lower().compile().as_text(),
             },
         )

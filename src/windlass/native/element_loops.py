@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from windlass.diagnostics import Position
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import thread_ids
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
 from windlass.loops import Parallel
 from windlass.loops.launch_specification import LaunchSpecification, MemorySpecification, PointerArgument
+from windlass.lowering.native_loops import ElementLoop
 from windlass.native.block_plan import compile_kernel
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.refusal import NotNative
@@ -36,14 +35,6 @@ from windlass.parallel.memory_sums import move_sums_inward
 WORTH = 1e5
 """Operations, those of going round included, that a loop does where native code is worth compiling."""
 ONE = (1, 1, 1)
-
-
-@dataclass(frozen=True)
-class ElementLoop:
-    """A loop that was looked at: its place, and why it has no native code, "" if it has."""
-
-    position: Position | None
-    reason: str
 
 
 def take_element_loops(module: Module, name: str) -> list[ElementLoop]:
@@ -160,4 +151,4 @@ def _is_within(op: Op, loop: While) -> bool:
     return around is loop
 
 
-__all__ = ["ElementLoop", "take_element_loops"]
+__all__ = ["take_element_loops"]
