@@ -44,6 +44,8 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         return getattr(np, name)(np.broadcast_to(np.zeros(()), jnp.shape(unwrapped(arguments[0]))), *arguments[1:])
     if name in ("may_share_memory", "shares_memory"):
         return share_memory(function, *arguments, **options)
+    if name == "einsum_path":
+        return function(*(each.shadow if isinstance(each, Array) else each for each in arguments), **options)
     if name == "result_type":
         return np.result_type(*(dtype_or_number(each) for each in arguments))
     options = dict(options)
@@ -67,7 +69,7 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         if "dtype" not in named and len(plain) < 2 and name != "full_like":
             named["dtype"] = np.dtype(plain[0].dtype)
     result = typed_call(name, target, plain, named)
-    if name == "argpartition":
+    if name in ("argpartition", "matrix_rank"):
         result = result.astype(np.int64)  # jax.numpy gives 32 bits
     elif name.startswith("histogram") and name != "histogram_bin_edges":
         is_counted = name == "histogram" and named.get("weights") is None and not named.get("density")
