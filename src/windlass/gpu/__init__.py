@@ -8,10 +8,11 @@ own in C++ (library/), which replaces libdevice. All of LLVM's work is done in a
 a diagnostic.
 
 Start reading at ptx.py and amdgcn.py; module_text.py says how device code is changed, library.py what is linked,
-targets.py which GPUs there are.
+targets.py which GPUs there are, driver.py how code is launched.
 """
 
 from windlass.gpu.amdgcn import compile_amdgcn, compile_code_object
 from windlass.gpu.ptx import compile_ptx
+from windlass.gpu.targets import ARCHITECTURES
 
-__all__ = ["compile_amdgcn", "compile_code_object", "compile_ptx"]
+__all__ = ["ARCHITECTURES", "compile_amdgcn", "compile_code_object", "compile_ptx"]

@@ -13,6 +13,10 @@ _PTX_VERSIONS = {
 """The first version of PTX that knows of an architecture: older drivers take the text, too."""
 
 
+ARCHITECTURES = tuple(_PTX_VERSIONS)
+"""NVIDIA's, by their numbers."""
+
+
 @dataclass(frozen=True)
 class NVIDIATarget:
     """An architecture of NVIDIA's, such as 90 for Hopper, and the version of PTX that is written for it."""

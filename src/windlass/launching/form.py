@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from windlass.runtime.launch_shape import LaunchShape
 
 How: TypeAlias = str
-"""The name of a form: "raised", "native" or "emulated"."""
+"""The name of a form: "raised", "driver", "native" or "emulated"."""
 
 
 class PreparedLaunch(ABC):

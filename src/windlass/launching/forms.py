@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from windlass.diagnostics import RaisingError
 from windlass.launching.choosing import ChosenForm
+from windlass.launching.driver_form import DriverForm
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import Form
 from windlass.launching.native_at_first import NativeAtFirst
@@ -22,6 +23,7 @@ Made = TypeVar("Made")
 FORMS: tuple[type[Form], ...] = (
     ChosenForm,
     RaisedForm,
+    DriverForm,
     NativeForm,
     EmulatedForm,
 )

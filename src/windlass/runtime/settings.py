@@ -17,6 +17,11 @@ def native_code_is_allowed() -> bool:
     return not read_choice("WINDLASS_NATIVE", {"0": True, "false": True, "no": True, "off": True, "1": False})
 
 
+def driver_is_allowed() -> bool:
+    """Whether launches may go to NVIDIA's driver, as PTX, where JAX sees its GPU: `WINDLASS_DRIVER=1` says so."""
+    return bool(read_choice("WINDLASS_DRIVER", {"1": True, "0": False}))
+
+
 def trials_are_allowed() -> bool:
     """Whether launches whose calls take long are tried in their other forms; with `WINDLASS_TRIALS=0` they take the
     form that is estimated to be fastest, in each process and on each machine alike."""
