@@ -62,6 +62,23 @@ __global__ void few(int *x, int *y) {
     int t = threadIdx.x + threadIdx.y * blockDim.x;
     y[t] = __shfl_up_sync(~0u, x[t], 1) + __shfl_sync(~0u, x[t], 3, 8);
 }
+__global__ void shuffles(int *x, int *y) {
+    int t = threadIdx.x, v = x[t], sum = 0;
+    for (int o = 16; o; o /= 2) v += 3 * __shfl_xor_sync(~0u, v, o);
+    sum += v + __shfl_xor_sync(~0u, t, 3) + 5 * __shfl_xor_sync(~0u, t, 16, 8) + 7 * __shfl_xor_sync(~0u, v, 2, 4);
+    for (int o = 1; o < 32; o *= 2) v += __shfl_up_sync(~0u, v, o);
+    sum += v + __shfl_down_sync(~0u, t, 9, 16) + 3 * __shfl_up_sync(~0u, v, 2, 8) + __shfl_down_sync(~0u, t, 0);
+    y[t] = sum + __shfl_sync(~0u, v, 33) + __shfl_sync(~0u, v, 5, 8);
+}
+__global__ void both(const float *x, float *y) {  // v is wanted after the shuffle, and after the barrier
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    float v = x[t] * 3, w = __shfl_down_sync(~0u, v, 2);
+    y[t] = v + w;
+    s[t] = w;
+    __syncthreads();
+    y[t] += v * 2 + s[63 - t];
+}
 __global__ void own(const int *x, int *y) {
     int held[4];
     for (int k = 0; k < 4; k++) held[(k + threadIdx.x) % 4] = x[threadIdx.x] + k;
@@ -175,6 +192,8 @@ LAUNCHES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "tree": ((4, 64, 256), (floats(230), np.zeros(4, np.float32), 230)),
     "warps": ((3, 128), (floats(384), np.zeros(3, np.float32), np.zeros(384, np.int32), 384)),
     "few": ((1, (16, 4)), (integers(99, 64), np.zeros(64, np.int32))),
+    "shuffles": ((1, 96), (integers(99, 96), np.zeros(96, np.int32))),
+    "both": ((1, 64), (floats(64), np.zeros(64, np.float32))),
     "own": ((1, 32), (integers(99, 32), np.zeros(128, np.int32))),
     "until": ((1, 32), (integers(99, 32), np.zeros(32, np.int32))),
     "later": ((1, 64), (integers(99, 64),)),

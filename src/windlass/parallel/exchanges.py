@@ -228,7 +228,7 @@ def _shuffle(way: str, dtype: str, group: Group, thread: Value, amount: Value, c
         return Constant.of(of, "i32")
 
     lane = And(thread, number(WARP - 1))
-    amount = And(amount, number(WARP - 1))
+    amount = number(int(amount.number) % WARP) if isinstance(amount, Constant) else And(amount, number(WARP - 1))
     segment = And(ShiftRightLogical(control, number(8)), number(WARP - 1))
     rest = Xor(segment, number(WARP - 1))
     lowest = And(lane, segment)
@@ -243,6 +243,10 @@ def _shuffle(way: str, dtype: str, group: Group, thread: Value, amount: Value, c
         case _:
             source = Xor(lane, amount)
     is_inside = Compare(source, highest, "GE" if way == "up" else "LE")
+    if isinstance(amount, Constant) and _takes_all(group):
+        found = _from_neighbour(way, dtype, group, thread, int(amount.number), is_inside)
+        if found is not None:
+            return found, is_inside
     source = Select(is_inside, source, lane)
     takes_part = Compare(Convert(source, "i64"), group.count, "LT")
     if group.mask is not None:
@@ -251,6 +255,33 @@ def _shuffle(way: str, dtype: str, group: Group, thread: Value, amount: Value, c
     if group.came is not None:
         place = Select(load_kept(group.came, "i1", place), place, thread)
     return _given(group, dtype, place), is_inside
+
+
+def _takes_all(group: Group) -> bool:
+    """Whether all lanes of a whole warp exchange."""
+    return group.mask is None and group.came is None and isinstance(group.count, Constant)
+
+
+def _from_neighbour(way: str, dtype: str, group: Group, thread: Value, amount: int, is_inside: Value) -> Value | None:
+    """What the thread so many before or after it has given, or it itself, read as neighbours lie; None if not so."""
+    if way in ("up", "down"):
+        return _read_if(is_inside, dtype, group, thread, amount if way == "down" else -amount, 0)
+    if way != "bfly" or amount & (amount - 1):
+        return None
+    is_below = Compare(And(thread, Constant.of(amount, "i32")), _zero(), "EQ")
+    other = _read_if(is_below, dtype, group, thread, amount, -amount)
+    return Select(is_inside, other, _given(group, dtype, thread))
+
+
+def _read_if(condition: Value, dtype: str, group: Group, thread: Value, amount: int, other: int) -> Value:
+    """What the thread so many after it has given: one number where the condition holds, and the other elsewhere."""
+    blocks: list[Block] = []
+    for each in (amount, other):
+        block = Block()
+        with Builder(block):
+            Yield((_given(group, dtype, Add(thread, Constant.of(each, "i32"))),))
+        blocks.append(block)
+    return If(condition, *map(Region, blocks)).results[0]
 
 
 def _zero() -> Value:

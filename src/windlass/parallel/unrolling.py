@@ -141,4 +141,5 @@ def _inline(op: Op, written: Block) -> None:
             op.block.insert_before(inner, op)
     for result, value in zip(op.results, end.operands, strict=True):
         result.replace_all_uses_with(value)
+    end.erase()
     op.erase()
