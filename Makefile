@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python fuzz-gradients lint style bench bench-tensor rules rule-counts tour api docs clean
+.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-native fuzz-xla fuzz-python fuzz-gradients lint style bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -43,6 +43,10 @@ fuzz: .venv/ready
 fuzz-tiles: .venv/ready
 	$(BIN)/python -m tests.fuzz.sweep --tiles --first $(FIRST) --count 1000000 --minutes $(MINUTES)
 	$(BIN)/python -m tests.fuzz.sweep --tiles --form native --first $(FIRST) --count 1000000 --minutes $(MINUTES)
+
+# Random kernels of any values as native code, on one thread and all, and emulated, for MINUTES.
+fuzz-native: .venv/ready
+	$(BIN)/python -m tests.fuzz.sweep --free --first $(FIRST) --count 1000000 --minutes $(MINUTES)
 
 # Random programs through XLA and by their ops' meaning, for MINUTES.
 fuzz-xla: .venv/ready

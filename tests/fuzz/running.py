@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import windlass as wl
 from tests.fuzz.arrays import draw_all
 from tests.fuzz.kernels import Kernel
 from windlass.diagnostics import CompilationError, EmulationError, RaisingError, WindlassError
+from windlass.native import running as native_running
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -65,6 +68,15 @@ def without_fallback() -> Generator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def helpers_for(seconds: float | None) -> Generator[None]:
+    """Native code that takes longer than that is run by all threads; None for what is usual."""
+    with pytest.MonkeyPatch.context() as patch:
+        if seconds is not None:
+            patch.setattr(native_running, "SECONDS_WORTH_HELP", seconds)
+        yield
+
+
 def run_all(kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
     """Each kernel's outcome; the kernels are compiled as one module."""
     names = [f"kernel_{k}" for k in range(len(kernels))]
@@ -95,20 +107,22 @@ def run(kernel: Kernel, module: wl.cuda.Module, name: str) -> Outcome:
                 wl.emulate(compiled)[each.grid, each.block](*given, *(scalar.value for scalar in each.scalars))
     except EmulationError as error:
         return Outcome("invalid", str(error))
-    got = draw_all(kernel.all_arguments, kernel.seed)
+    is_native = kernel.form == "native"
     start = time.perf_counter()
-    try:
-        with without_fallback():
-            launch(kernel, stages, got)
-    except RaisingError as error:
-        return Outcome("refused", _headline(error), time.perf_counter() - start)
-    except Exception as error:
-        return Outcome("fault", f"{type(error).__name__}: {error}", time.perf_counter() - start)
+    for worth_help in (math.inf, -1.0) if is_native else (None,):
+        got = draw_all(kernel.all_arguments, kernel.seed)
+        try:
+            with without_fallback(), helpers_for(worth_help):
+                launch(kernel, stages, got)
+        except RaisingError as error:
+            return Outcome("refused", _headline(error), time.perf_counter() - start)
+        except Exception as error:
+            return Outcome("fault", f"{type(error).__name__}: {error}", time.perf_counter() - start)
+        tolerance = SOFT_TOLERANCE if kernel.is_soft and not is_native else 0.0
+        difference = first_difference(got, wanted, tolerance, is_flushed=not is_native)
+        if difference:
+            return Outcome("wrong", difference, time.perf_counter() - start)
     seconds = time.perf_counter() - start
-    is_exact = kernel.form == "native" or not kernel.is_soft
-    difference = first_difference(got, wanted, 0.0 if is_exact else SOFT_TOLERANCE)
-    if difference:
-        return Outcome("wrong", difference, seconds)
     is_idle = all(wanted[name].tobytes() == first[name].tobytes() for name in first)
     return Outcome("idle" if is_idle else "same", "", seconds)
 
@@ -163,14 +177,18 @@ def without_subnormals(array: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.abs(array) < np.finfo(array.dtype).tiny, np.copysign(array.dtype.type(0), array), array)
 
 
-def first_difference(got: Arrays, wanted: Arrays, tolerance: float) -> str:
-    """What differs, in words; nothing where all is the same. Any NaN is a NaN."""
+def first_difference(got: Arrays, wanted: Arrays, tolerance: float, *, is_flushed: bool = True) -> str:
+    """What differs, in words; nothing where all is the same.
+
+    Any NaN is a NaN; `is_flushed` takes subnormals for zero.
+    """
     for name, array in got.items():
         for letter in array.dtype.names or ("",):
             a = array[letter] if letter else array
             b = wanted[name][letter] if letter else wanted[name]
             if a.dtype.kind == "f":
-                a, b = without_subnormals(a), without_subnormals(b)
+                if is_flushed:
+                    a, b = without_subnormals(a), without_subnormals(b)
                 same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
                 if tolerance:
                     with np.errstate(invalid="ignore"):

@@ -52,7 +52,7 @@ def candidates(kernel: Kernel) -> Iterator[Callable[[], Kernel]]:
     """Ways to make the kernel smaller."""
     if kernel.launches > 1:
         yield lambda: replace(kernel, launches=1)
-    if kernel.form != "launch":
+    if kernel.form not in ("launch", "native"):
         yield lambda: replace(kernel, form="jit" if kernel.form == "traced" else "launch")
         yield lambda: replace(kernel, form="launch")
     if kernel.before:

@@ -15,6 +15,7 @@ from pathlib import Path
 import jax
 
 from tests.fuzz.frames import write_kernel
+from tests.fuzz.free.author import write_free_kernel
 from tests.fuzz.kernels import Kernel
 from tests.fuzz.running import Outcome, run_all, run_one
 from tests.fuzz.shrinking import shrink
@@ -35,12 +36,13 @@ def main() -> None:
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--tiles", action="store_true", help="kernels whose threads share tiles, and nothing else")
+    parser.add_argument("--free", action="store_true", help="native kernels without care for their values")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     reasons: dict[str, list[int]] = {}
     failures = 0
     start = time.monotonic()
-    write = write_tiled_kernel if options.tiles else write_kernel
+    write = write_tiled_kernel if options.tiles else write_free_kernel if options.free else write_kernel
     for first in range(options.first, options.first + options.count, options.batch):
         seeds = range(first, min(first + options.batch, options.first + options.count))
         faulthandler.dump_traceback_later(300, exit=True)
