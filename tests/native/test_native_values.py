@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import jax
@@ -195,3 +196,24 @@ def test_a_program_that_calls_native_code_means_what_it_computes(
     given: dict[tuple[int, ...], list[Any]] = {(50,): [Y, X], (): [np.float64(1.5)], (3,): [weights]}
     arrays = [given[argument.tensor.shape].pop() for argument in main.arguments]
     np.testing.assert_array_equal(evaluate_function(main, *arrays)[0], wanted)
+
+
+def test_an_endless_kernel_in_a_program_of_jax_hears_of_signals() -> None:
+    kernel = wl.cuda.compile("__global__ void k(int *x, int n) { while (x[0] != n) x[0] = x[0] * 3 + 1 & 15; }")["k"]
+    run = jax.jit(lambda x: wl.native(kernel).jax(1, 1)(x, 77)).lower(jnp.ones(4, jnp.int32)).compile()
+
+    class Rings(Exception):
+        pass
+
+    def ring(*_: object) -> None:
+        raise Rings
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Rings):
+            jax.block_until_ready(run(jnp.ones(4, jnp.int32)))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert jax.jit(lambda x: x + 1)(jnp.ones(4)).tolist() == [2] * 4

@@ -48,6 +48,25 @@ declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
 declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
+declare i32 @Py_AddPendingCall(ptr, ptr)
+
+; Raise in Python what a handler of a signal has raised while the main thread computed.
+define internal i32 @raise_kept(ptr %nothing) {{
+  %type = load ptr, ptr @windlass_error
+  %value_at = getelementptr i8, ptr @windlass_error, i64 8
+  %trace_at = getelementptr i8, ptr @windlass_error, i64 16
+  %value = load ptr, ptr %value_at
+  %trace = load ptr, ptr %trace_at
+  store [3 x ptr] zeroinitializer, ptr @windlass_error
+  %is_one = icmp ne ptr %type, null
+  br i1 %is_one, label %raise, label %none
+raise:
+  call void @PyErr_Restore(ptr %type, ptr %value, ptr %trace)
+  ret i32 -1
+none:
+  ret i32 0
+}}
 
 ; Whether the program is to stop.
 define i32 @windlass_asks() {{
@@ -61,10 +80,6 @@ asked:
   %stops = icmp ne i32 %stop, 0
   br i1 %stops, label %fail, label %here
 here:
-  %watched = load atomic i32, ptr @windlass_watched monotonic, align 4
-  %is_watched = icmp ne i32 %watched, 0
-  br i1 %is_watched, label %thread, label %go_on
-thread:
   %self = call i64 @pthread_self()
   %main = load i64, ptr @windlass_main
   %is_main = icmp eq i64 %self, %main
@@ -93,6 +108,13 @@ keep:
   %value = getelementptr i8, ptr @windlass_error, i64 8
   %trace = getelementptr i8, ptr @windlass_error, i64 16
   call void @PyErr_Fetch(ptr @windlass_error, ptr %value, ptr %trace)
+  %watched = load atomic i32, ptr @windlass_watched monotonic, align 4
+  %is_watched = icmp ne i32 %watched, 0
+  br i1 %is_watched, label %kept, label %later
+later: ; Nobody here waits for the program, such as one of jax.jit: Python raises it as soon as it goes on.
+  %added = call i32 @Py_AddPendingCall(ptr @raise_kept, ptr null)
+  br label %kept
+kept:
   call void @PyGILState_Release(i32 %state)
   br label %fail
 fail:
@@ -122,7 +144,14 @@ class _Native:
     """The function, registered with XLA, and what it shares with this file."""
 
     def __init__(self) -> None:
-        for name in ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch"):
+        for name in (
+            "PyGILState_Ensure",
+            "PyGILState_Release",
+            "PyErr_CheckSignals",
+            "PyErr_Fetch",
+            "PyErr_Restore",
+            "Py_AddPendingCall",
+        ):
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()

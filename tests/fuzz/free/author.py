@@ -1,5 +1,5 @@
-"""Writes kernels whose numbers may be anything: all integer widths, floats with their special values, and all the control
-flow, local and shared memory, shuffles and atomics that threads have."""
+"""Writes kernels whose numbers may be anything: all integer widths, floats with their special values, and all the
+control flow, local and shared memory, shuffles and atomics that threads have."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class FreeAuthor:
         return self.of(ctype, f"({ctype.name})(", a, f" {sign} (", b, "))")
 
     def second(self, ctype: CType, *, is_shift: bool, value: Expression) -> Expression:
-        """By what a number is shifted or divided: data may be anything, and anything else is what C has a meaning for."""
+        """By what a number is shifted or divided: data may be anything, other numbers what C has a meaning for."""
         given = [each.name for each in self.inputs if each.ctype == ctype]
         if given and self.chance(0.5):
             return self.of(ctype, f"{self.pick(given)}[", self.place(GIVEN), f"]{' & 127' if is_shift else ''}")
@@ -191,7 +191,7 @@ class FreeAuthor:
         form = self.draw.randint(0, 5)
         if form <= 1:
             call = self.pick(["fabs", "sqrt", "floor", "ceil", "trunc", "rint", "round", "-"])
-            return self.of(ctype, f"(-(", a, "))") if call == "-" else self.of(ctype, f"{call}{f}(", a, ")")
+            return self.of(ctype, "(-(", a, "))") if call == "-" else self.of(ctype, f"{call}{f}(", a, ")")
         if form == 2:
             return self.of(ctype, f"{self.pick(['fmin', 'fmax', 'copysign', 'fmod'])}{f}(", a, ", ", b, ")")
         if form == 3:
@@ -328,13 +328,11 @@ class FreeAuthor:
     # -- the whole ----------------------------------------------------------------------------------------------------
 
     def write(self) -> Kernel:
-        bx, by, bz = self.block
+        (bx, by, _), (gx, gy, _) = self.block, self.grid
         start = [
             statement(f"unsigned t = (threadIdx.z * {by} + threadIdx.y) * {bx} + threadIdx.x;", is_fixed=True),
-            statement(
-                f"unsigned i = ((blockIdx.z * {self.grid[1]} + blockIdx.y) * {self.grid[0]} + blockIdx.x) * {self.threads} + t;",
-                is_fixed=True,
-            ),
+            statement(f"unsigned b = (blockIdx.z * {gy} + blockIdx.y) * {gx} + blockIdx.x;", is_fixed=True),
+            statement(f"unsigned i = b * {self.threads} + t;", is_fixed=True),
         ]
         self.constants += [("t", UNSIGNED), ("i", UNSIGNED), ("n", INT)]
         if self.meets:
