@@ -194,6 +194,7 @@ def cases() -> dict[str, Case]:
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     entries = int(begin[-1])
     columns = draw.integers(0, n, entries).astype(np.int32)
+    places = np.linspace(-4, 4, 1000) + draw.uniform(-1e-3, 1e-3, 1000)
     next_ = np.array([-1 if k == 0 else max(-1, k - int(draw.integers(1, 2000))) for k in range(n)], np.int32)
     h, one, zeros = 5 * n, np.ones(1), np.zeros
 
@@ -203,7 +204,7 @@ def cases() -> dict[str, Case]:
     return {
         "rows": Case(n, (begin, columns, normal(entries), normal(n), zeros(n), n), (2, 3)),
         "newton": Case(n, (draw.uniform(0.5, 50, n), zeros(n), n), (0,)),
-        "table": Case(n, (np.sort(normal(1000)), normal(1000), normal(n), zeros(n), 1000, n), (0, 1, 2)),
+        "table": Case(n, (places, normal(1000), normal(n), zeros(n), 1000, n), (0, 1, 2)),
         "chase": Case(n, (next_, normal(n), zeros(n), n), (1,)),
         "seidel": Case(1, (0.3 * normal(n), 0.5 * normal(n), n, 10), (0, 1)),
         "scans": Case(n // 10, (normal(n * 10), zeros(n * 10), 100, n // 10), (0,)),

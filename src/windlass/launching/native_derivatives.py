@@ -24,11 +24,13 @@ from windlass.autodiff.kernels import (
     with_one_thread_a_block,
 )
 from windlass.diagnostics import Diagnostic, Position, WindlassError
-from windlass.ir import BufferType, Function
+from windlass.ir import Block, BufferType, Function
 from windlass.launching.native_launch import told_of_defect
+from windlass.loops import Condition, DoWhile, For, Yield
 from windlass.native import LaunchFacts, MemoryFacts, NotNative, are_threads_independent, compile_kernel
 from windlass.native.xla_call import Slot, XlaCall, enter
 from windlass.native.xla_rows import Kind
+from windlass.ops.creation import Constant
 from windlass.parallel.effects import written_parameters
 from windlass.stablehlo.linear_call import LinearRule, linear_call
 
@@ -39,6 +41,8 @@ Enter: TypeAlias = "Callable[[XlaCall], Callable[..., Any]]"
 """Gives the function of JAX values that makes the call."""
 _NUMBERS = (Kind.BITS, Kind.F32_TO_F64)
 """How floats enter that are numbers."""
+UNKNOWN_ROUNDS = 8
+"""How often a loop goes round by estimate, where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,21 @@ class Source:
     slots: tuple[Slot, ...]
 
     def flops(self) -> int:
-        """About how many operations a launch takes; each loop counts as one round."""
-        return math.prod(self.facts.extents) * sum(1 for _ in self.function.walk())
+        """About how many operations a launch takes, in all branches; loops of unknown length count as 8 rounds."""
+        return math.prod(self.facts.extents) * _count(self.function.body)
+
+
+def _count(block: Block) -> int:
+    total = 0
+    for op in block:
+        rounds = 1
+        if isinstance(op, For) and isinstance(op.trip_count, Constant):
+            rounds = max(int(op.trip_count.number), 0)
+        elif isinstance(op, For | DoWhile):
+            rounds = UNKNOWN_ROUNDS
+        inside = sum(_count(region.block) for region in op.regions)
+        total += rounds * inside if op.regions else not isinstance(op, Constant | Yield | Condition)
+    return total
 
 
 class NativeProgram:
