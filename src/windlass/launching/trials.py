@@ -14,7 +14,7 @@ from windlass.diagnostics.limits import available_memory
 from windlass.launching.emulation import copy_overlapping, lies_in_variable
 from windlass.launching.form import PreparedLaunch
 from windlass.launching.measurements import Measurement
-from windlass.loops import Assert, CheckAlignment, CheckRange, Print
+from windlass.loops import Assert, Print
 from windlass.parallel.effects import written_variables
 from windlass.runtime.memories import bytes_of
 
@@ -31,7 +31,7 @@ MOST_SECONDS = 0.5
 def refusal_of_trial(kernel: LoadedKernel, arguments: Sequence[Any]) -> str | None:
     """Why a launch can't be tried on copies; None where it can."""
     function = kernel.function
-    if any(isinstance(op, Print | Assert | CheckAlignment | CheckRange) for op in function.walk()):
+    if any(isinstance(op, Print | Assert) for op in function.walk()):
         return "it prints, or stops where something does not hold"
     if written_variables(function):
         return "it writes device variables"
