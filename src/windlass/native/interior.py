@@ -24,7 +24,6 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Divide, Or, Remainder, Select, Subtract
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.ranges import Range
-from windlass.parallel.dead_code import remove_unused
 from windlass.parallel.guards import take_branch
 
 FEWEST_STRIPS = 4
@@ -63,16 +62,17 @@ def find_interior(
     ]
     if not bounds:
         return None
-    begin = min(low for low, _ in bounds) // width + 1
-    end = (max(high for _, high in bounds) - width) // width
+    begin, last = min(low for low, _ in bounds) // width + 1, max(high for _, high in bounds)
+    end = (last - width) // width
     if end - begin < FEWEST_STRIPS:
         return None
-    copy = function.clone()
-    inside = next(op for op in copy.body if isinstance(op, Parallel))
-    reader = IndexReader.of_launch(inside, ids, _between(along, begin * width, end * width))
-    if not _decide_all(inside.body.block, reader):
+    copy, decided = _decide(function, ids, along, begin * width, end * width)
+    if not decided:
         return None
-    remove_unused(inside.body.block)
+    further, more = _decide(function, ids, along, begin * width, last // width * width)
+    if more == decided:  # nothing there asks for neighbours at the end
+        copy, end = further, last // width
+    inside = _launch_in(copy)
     # What is read of the ops that are left is read anew: some have other operands now.
     reader = IndexReader.of_launch(inside, ids, _between(along, begin * width, end * width))
     ranges = LaunchRanges(dict(zip(inside.body.block.arguments, extents, strict=True)))
@@ -81,6 +81,17 @@ def find_interior(
         if _is_integer(op) and ranges.of(op) == whole and reader.index_of(op) == Index.of(along):
             ranges.assume(op, part)
     return Interior(copy, reader, ranges, begin, end)
+
+
+def _launch_in(function: Function) -> Parallel:
+    return next(op for op in function.body if isinstance(op, Parallel))
+
+
+def _decide(function: Function, ids: ThreadIds, along: Dimension, low: int, high: int) -> tuple[Function, int]:
+    """A copy for the threads at these places in the row, and how many ops are decided in it."""
+    copy = function.clone()
+    inside = _launch_in(copy)
+    return copy, _decide_all(inside.body.block, IndexReader.of_launch(inside, ids, _between(along, low, high)))
 
 
 def _is_integer(op: Op) -> bool:
@@ -92,23 +103,21 @@ def _between(along: Dimension, low: int, high: int) -> Predicate:
     return Predicate.compare("GE", place, Index(low)) & Predicate.compare("LT", place, Index(high))
 
 
-def _decide_all(block: Block, reader: IndexReader) -> bool:
-    """Replace what the reader knows at the points where it is computed; whether there was something."""
-    found = False
+def _decide_all(block: Block, reader: IndexReader) -> int:
+    """Replace what the reader knows at the points where it is computed; how many ops that are."""
+    count = 0
     for op in tuple(block):
         if isinstance(op, If) and isinstance(op.condition, Constant):
             inner = (op.then if op.condition.number else op.otherwise).block
-            _decide_all(inner, reader)
+            count += 1 + _decide_all(inner, reader)
             take_branch(op, inner)
-            found = True
             continue
         decided = _decided(op, reader)
         if decided is not None:
             op.replace_all_uses_with(decided)
-            found = True
-        for region in op.regions:
-            found |= _decide_all(region.block, reader)
-    return found
+            count += 1
+        count += sum(_decide_all(region.block, reader) for region in op.regions)
+    return count
 
 
 def _decided(op: Op, reader: IndexReader) -> Value | None:
