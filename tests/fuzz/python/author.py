@@ -50,9 +50,9 @@ class Program:
         return "\n".join([*head, *lines_of(self.body, 1), ""])
 
 
-def write_program(choose: random.Random, size: int = 7) -> Program:
-    """A program with about so many statements."""
-    author = _Author(choose, size)
+def write_program(choose: random.Random, size: int = 7, *, has_pythons: bool = False) -> Program:
+    """A program with about so many statements, some of which only Python can run."""
+    author = _Author(choose, size, has_pythons)
     start = [
         Statement(f"a = {choose.choice(('x * 1.0', 'x', 'y', 'np.zeros(5)', 'x + y'))}"),
         Statement(f"b = {choose.choice(('a', 'y * 0.5', 'a[::-1]', 'x - 1.0', 'a + 0.0'))}"),
@@ -60,15 +60,18 @@ def write_program(choose: random.Random, size: int = 7) -> Program:
     ]
     known = {"x", "y", "a", "b", "s", "k"}
     body = author.block(known, 0, False, 4)
+    if has_pythons:
+        start = [Statement("notes = q.tolist()"), *start]
     return Program((*start, *body, Statement(author.result(known))))
 
 
 class _Author:
-    def __init__(self, choose: random.Random, size: int) -> None:
+    def __init__(self, choose: random.Random, size: int, has_pythons: bool) -> None:
         self.choose = choose
         self.left = size
         self.count = 0
         self.gives_number = choose.random() < 0.5
+        self.has_pythons = has_pythons
         self.ever = {"a", "b", "s", "k"}
         """Names that are bound somewhere."""
 
@@ -178,6 +181,8 @@ class _Author:
 
     def simple(self, known: set[str]) -> str:
         array = self.name(ARRAYS, known)
+        if self.has_pythons and self.choose.random() < 0.25:
+            return self.pythons(known)
         match self.choose.randrange(12):
             case 0 | 1:
                 value, target = self.array(known), self.choose.choice(("a", "b", "c", "x"))
@@ -213,6 +218,25 @@ class _Author:
         known |= names
         self.ever |= names
         return f"{target} = {value}"
+
+    def pythons(self, known: set[str]) -> str:
+        """A statement that can't be part of a program: sizes follow from elements, or lists change."""
+        array, other = self.name(ARRAYS, known), self.name(ARRAYS, known)
+        number = self.name(FLOATS, known)
+        forms = (
+            (f"a = np.resize(np.unique({array}), 5)", "a"),
+            (f"b = {other} + np.unique({array}).size", "b"),
+            (f"s = {number} + np.flatnonzero({array} > {other}).size", "s"),
+            (f"{array}[np.nonzero({other} > 0.0)[0]] = {number}", ""),
+            (f"c = np.array(sorted({array}))", "c"),
+            (f"x = np.resize({array}[{array} > {number}], 5) if ({array} > {number}).any() else {other}", "x"),
+            (f"notes.append(float({array}[0]))", ""),
+            (f"s = {number} + len(notes)", "s"),
+        )
+        line, name = self.choose.choice(forms)
+        known |= {name} - {""}
+        self.ever |= {name} - {""}
+        return line
 
     def branch(self, known: set[str], depth: int, in_loop: bool) -> Statement:
         condition = self.condition(known)

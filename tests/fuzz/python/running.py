@@ -34,9 +34,9 @@ class Outcome:
         return self.kind == other.kind and self.detail.split("\n")[0] == other.detail.split("\n")[0]
 
 
-def program_of(seed: int) -> Program:
-    """The program with this number."""
-    return write_program(random.Random(seed))
+def program_of(seed: int, *, has_pythons: bool = False) -> Program:
+    """The program with this number; with statements in it that only Python can run."""
+    return write_program(random.Random(seed), has_pythons=has_pythons)
 
 
 def function_of(program: Program) -> Callable[..., Any]:
@@ -57,13 +57,13 @@ def inputs() -> list[tuple[Any, ...]]:
     ]
 
 
-def run(program: Program) -> Outcome:
-    """Run it on several inputs."""
+def run(program: Program, *, whole: bool = True) -> Outcome:
+    """Run it on several inputs, as one program, or split where it can't be one."""
     try:
         function = function_of(program)
     except SyntaxError as error:
         return Outcome("invalid", str(error))
-    compiled = wl.jit(function)
+    compiled = wl.jit(whole=whole)(function)
     is_refused = False
     detail = ""
     for arguments in inputs():
@@ -80,6 +80,8 @@ def run(program: Program) -> Outcome:
         try:
             found = compiled(*given)
         except wl.WindlassError as error:
+            if not whole:
+                return Outcome("wrong", f"{type(error).__name__}: {error}")
             if fault is None or not isinstance(error, type(fault)):
                 is_refused, detail = True, f"{error.diagnostics[0].code} {error.diagnostics[0].headline}"
             continue
@@ -111,7 +113,7 @@ def _difference(wanted: Any, found: Any) -> str:
     return ""
 
 
-def shrink(program: Program, outcome: Outcome, seconds: float = 60.0) -> Program:
+def shrink(program: Program, outcome: Outcome, seconds: float = 60.0, *, whole: bool = True) -> Program:
     """The smallest program found in that time that goes wrong alike."""
     end = time.monotonic() + seconds
     is_smaller = True
@@ -120,7 +122,7 @@ def shrink(program: Program, outcome: Outcome, seconds: float = 60.0) -> Program
         for candidate in smaller(program):
             if time.monotonic() > end:
                 return program
-            if run(candidate).is_like(outcome):
+            if run(candidate, whole=whole).is_like(outcome):
                 program, is_smaller = candidate, True
                 break
     return program

@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds for each failing function")
     parser.add_argument("--failures", type=int, default=10, help="stop after so many")
+    parser.add_argument("--form", choices=("whole", "split", "both"), default="both", help="as one program, or split")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
@@ -27,12 +28,14 @@ def main() -> None:
     for seed in range(options.first, options.first + options.count):
         if time.monotonic() > end or failures >= options.failures:
             break
-        outcome = run(program_of(seed))
+        whole = options.form == "whole" or (options.form == "both" and seed % 2 == 0)
+        program = program_of(seed, has_pythons=not whole)
+        outcome = run(program, whole=whole)
         counts[outcome.kind] += 1
         if outcome.is_bad:
             failures += 1
-            small = shrink(program_of(seed), outcome, options.shrink)
-            print(f"## seed {seed}: {outcome.kind}: {run(small).detail}\n{small.text()}", flush=True)
+            small = shrink(program, outcome, options.shrink, whole=whole)
+            print(f"## seed {seed}: {outcome.kind}: {run(small, whole=whole).detail}\n{small.text()}", flush=True)
         elif outcome.detail:
             reasons[f"{outcome.kind} {outcome.detail[:100]}"] += 1
         if seed % 50 == 49:

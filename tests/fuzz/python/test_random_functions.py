@@ -16,16 +16,28 @@ QUICK = (2, 4, 5, 8, 10, 20)
 """Functions that are compiled in a moment."""
 
 
-def expect_as_python(numbers: Iterable[int]) -> None:
+def expect_as_python(numbers: Iterable[int], *, whole: bool = True) -> None:
     """Raises AssertionError with the smallest form of the first function that goes wrong."""
     for number in numbers:
-        outcome = run(program_of(number))
+        program = program_of(number, has_pythons=not whole)
+        outcome = run(program, whole=whole)
         if outcome.is_bad:
-            raise AssertionError(f"{outcome.kind}: {outcome.detail}\n{shrink(program_of(number), outcome).text()}")
+            small = shrink(program, outcome, whole=whole)
+            raise AssertionError(f"{outcome.kind}: {outcome.detail}\n{small.text()}")
 
 
 def test_random_functions_give_what_python_gives() -> None:
     expect_as_python(QUICK)
+
+
+def test_random_functions_that_are_split_give_what_python_gives() -> None:
+    expect_as_python((3, 9), whole=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(10_000, 10_200, 20))
+def test_many_random_functions_that_are_split_give_what_python_gives(first: int) -> None:
+    expect_as_python(range(first, first + 20), whole=False)
 
 
 @pytest.mark.slow
