@@ -185,6 +185,14 @@ def test_rows_are_computed_where_they_are_needed(looked_at: list[ElementLoop]) -
     expect_native(looked_at)
 
 
+def test_functions_of_many_elements_are_left_to_xla(looked_at: list[ElementLoop]) -> None:
+    def run(a: Any) -> Any:
+        return lax.fori_loop(1, 30, lambda i, a: a.at[i].set(jnp.exp(-a[i - 1]) * a[i, i]), a)
+
+    as_compiled(run)(np.ones((40, 40)))
+    assert [each.reason for each in looked_at] == ["Exponential of 40 elements in each round"]
+
+
 def test_arrays_change_places_from_round_to_round(looked_at: list[ElementLoop]) -> None:
     def step(i: Any, state: Any) -> Any:
         a, b, c = state

@@ -143,6 +143,14 @@ VECTOR_FUNCTIONS = {
 """The functions of libmvec that native code may call, of AVX2's width: within 4 units in the last place."""
 
 
+_INSTRUCTIONS = (Sqrt, Fma, CopySign, Floor, Ceil, RoundNearestEven, RoundNearestAfz)
+
+
+def calls_library(op: Op) -> bool:
+    """Whether an op is a function of the C library, and no instruction or two."""
+    return (type(op) in _INTRINSICS or type(op) in _BY_NAME) and not isinstance(op, _INSTRUCTIONS)
+
+
 class Arithmetic:
     """Writes elementwise ops into a text. `vector_functions` are the names of those of libmvec that may be used."""
 

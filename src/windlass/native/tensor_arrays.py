@@ -39,7 +39,7 @@ from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.reduction import Reduce
 
-MOST_ELEMENTS = 1 << 14
+MOST_ELEMENTS = 1 << 12
 """Larger arrays are computed by XLA, on several threads."""
 
 

@@ -18,6 +18,7 @@ from windlass.ir import Argument, Block, BufferType, Builder, Function, Op, Regi
 from windlass.ir.captures import captures
 from windlass.ir.values import Result
 from windlass.loops import LAUNCH_DIMENSIONS, Condition, DoWhile, For, If, Parallel, Yield
+from windlass.native.arithmetic import calls_library
 from windlass.native.refusal import NotNative
 from windlass.native.tensor_arrays import (
     MOST_ELEMENTS,
@@ -54,6 +55,9 @@ from windlass.ops.indexing import Scatter
 from windlass.ops.movement import Reshape
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import Return
+
+MOST_CALLS = 32
+"""Of functions of the C library at a time: XLA has vector code for such."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,8 @@ class _LoopsWriter(ArrayWriter):
                     self.values[result] = at((FIRST,) * len(result.shape))
                 elif result.tensor.size > MOST_ELEMENTS:
                     raise NotNative(f"an array of {result.tensor.size} elements is computed in each round", op.source)
+                elif calls_library(op) and result.tensor.size > MOST_CALLS:
+                    raise NotNative(f"{type(op).__name__} of {result.tensor.size} elements in each round", op.source)
                 else:
                     read = [self.values.get(operand) for operand in op.operands]
                     self.values[result] = Elements(result.tensor, at, buffers_of(read))
