@@ -40,7 +40,7 @@ VALUES = (
 
 def refuse_effects(tracing: Tracing, function: Any) -> None:
     """Raises WindlassError (WL0924) for a function that may do something else than give a value."""
-    if has_effects(function) and not (tracing.trusts_packages and is_of_package(function)):
+    if not tracing.is_of_jax and has_effects(function) and not (tracing.trusts_packages and is_of_package(function)):
         raise WindlassError(
             Diagnostic(
                 "WL0924",

@@ -25,7 +25,9 @@ def run_on_values(function: Callable[..., Any], *arguments: Any) -> Any:
     >>> run_on_values(double_first, jnp.ones(2)).tolist()
     [2.0, 1.0]
     """
-    with tracing_as(Tracing()):
+    tracing = Tracing()
+    tracing.is_of_jax = True
+    with tracing_as(tracing):
         found = captured(function)(*jax.tree.map(wrapped, arguments))
         return jax.tree.map(as_value, found, is_leaf=is_array)
 

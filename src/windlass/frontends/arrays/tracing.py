@@ -98,6 +98,9 @@ class Tracing:
         """Lists and the like that the user's code has made, by identity, and the level at which it did."""
         self.met: dict[int, Any] = {}
         """Those of which one of several is meant, and the several: see `containers.py`."""
+        self.is_of_jax = False
+        """Whether it is within what JAX traces by itself, as rules of derivatives are: what they do with objects of
+        Python's is done as they are traced, as in JAX."""
         self.trusts_packages = False
         """Whether functions of packages that are installed are taken to give values and do nothing else."""
         self.level: Any = None
@@ -113,7 +116,7 @@ class Tracing:
 
     def is_outside(self, owner: Any) -> bool:
         """Whether others may see a list or object, so that what runs once for many calls must not change it."""
-        return id(owner) not in self.made
+        return not self.is_of_jax and id(owner) not in self.made
 
     @property
     def has_checks(self) -> bool:
