@@ -314,7 +314,7 @@ def slices_for(
     """The index, and the order of axes after it, that give such a view of an array that lies so.
 
     >>> slices_for((4, 6), (48, 8), 56, (3, 2), (48, 16))
-    ((slice(1, 4, 1), slice(1, 4, 2)), (0, 1))
+    ((slice(1, 4, 1), slice(1, 5, 2)), (0, 1))
     """
     if 0 in shape or 0 in extents:
         return None
