@@ -202,10 +202,16 @@ def test_clang_is_interrupted_in_a_program_of_several_sources(tmp_path: Path) ->
 
 
 def test_tracing_is_interrupted() -> None:
+    class LongToTell:
+        def __index__(self) -> int:
+            time.sleep(PATIENCE)
+            return 0
+
+    axis = LongToTell()
+
     @wl.jit(whole=True)
     def slow(a: Any) -> Any:
-        time.sleep(PATIENCE)
-        return a
+        return a.sum(axis=axis)
 
     interrupt(lambda: slow(np.zeros(3)), 0.2)
 
