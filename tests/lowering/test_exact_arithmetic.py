@@ -151,3 +151,22 @@ def test_sum_of_halves_does_not_overflow() -> None:
 
     (result,) = programs_of(function, a, b)[1].jitted()(a, b)
     np.testing.assert_array_equal(np.asarray(result), a * f(0.5) + b * f(0.5))
+
+
+@pytest.mark.parametrize(
+    "moved", [lambda x: x, lambda x: x.reshape(-1), lambda x: x.T], ids=["as it is", "flat", "turned"]
+)
+def test_what_is_added_after_a_scatter_is_added_after_it(moved: Callable[[Any], Any]) -> None:
+    """XLA adds it to what the updates are added to."""
+    random = np.random.default_rng(0)
+    x, c = random.random((2, 12, 16), np.float32)
+    places = random.permutation(192)[:160]
+    rows, columns, updates = places // 16, places % 16, random.random(160, np.float32)
+
+    def function(x: Any, c: Any, updates: Any) -> Any:
+        return moved(x.at[rows, columns].add(updates)) + moved(c)
+
+    (result,) = programs_of(function, x, c, updates)[1].jitted()(x, c, updates)
+    expected = x.copy()
+    expected[rows, columns] += updates
+    np.testing.assert_array_equal(np.asarray(result), moved(expected) + moved(c))

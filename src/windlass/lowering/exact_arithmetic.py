@@ -56,6 +56,7 @@ from windlass.ops import (
     Return,
     Reverse,
     Rsqrt,
+    Scatter,
     Select,
     Slice,
     Sqrt,
@@ -64,6 +65,7 @@ from windlass.ops import (
     While,
     bit_width,
 )
+from windlass.ops.combiners import combiner_of
 from windlass.ops.special_functions import Lgamma
 
 PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
@@ -184,6 +186,8 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
             continue
         elif isinstance(op, Convert):
             _keep_rounding(op)
+        elif isinstance(op, Scatter):
+            _keep_sums_apart(op)
         elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
             _protect_op(op, zeros, is_entry)
     for op in small:
@@ -329,6 +333,19 @@ def _keep_rounding(op: Convert) -> None:
         # XLA drops the rounding where the type that it computes in is asked for: float32, and float16 for 8 bits.
         same = ReducePrecision.to_own_type(operand) if dtype == "bf16" else Convert(operand, "f32")
     op.replace_operand(operand, same)
+
+
+def _keep_sums_apart(op: Scatter) -> None:
+    """XLA adds to what updates are added to what should be added to the result. It doesn't where the updates' sum is
+    rounded, to the type that it has anyway."""
+    if combiner_of(op.update_computation) is not Add or op.results[0].dtype not in PROTECTED:
+        return
+    if _meets_sum(op.results[0], set(), is_entry=False):
+        block = op.update_computation.block
+        (returned,) = block.terminator.operands
+        if not isinstance(returned, ReducePrecision):
+            with Builder(block, before=block.last):
+                block.terminator.replace_operand(returned, ReducePrecision.to_own_type(returned))
 
 
 def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
