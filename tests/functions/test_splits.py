@@ -149,3 +149,35 @@ def test_within_a_split_function_others_are_compiled():
         return inner(u) + 1
 
     np.testing.assert_allclose(outer(X), np.sin(np.unique(X)) * 2 + 1)
+
+
+def test_shapes_that_do_not_last_are_left_to_python(monkeypatch):
+    """A program is made where Python has taken as long as that: not for each of many shapes met a second time."""
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+
+    def function(x):
+        while x.size > 1:
+            x = np.sin(x) * 2
+            print(end="")
+            x = x[1:]
+        return x
+
+    compiled, x = wl.jit(function), np.linspace(0, 1, 30)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(x), function(x))
+    assert compiled.explain(x).programs < 20
+
+
+def test_programs_that_python_outruns_are_left_to_it(monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+
+    def function(x):
+        for _ in range(9):
+            x = x + 1
+            print(end="")
+        return x
+
+    compiled = wl.jit(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(X), function(X))
+    assert compiled.explain(X).program_runs < 26

@@ -6,6 +6,7 @@ one array, and views of it are views. Where that can't be had the statements are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -63,6 +64,11 @@ class Segment(CompiledCall):
         """Whether numbers are among the results: of which kind Python's would be, the first run in Python tells."""
         self.kinds: dict[Way, type] | None = None
         self.has_run = False
+        self.runs = 0
+        """How often it has run since it was compiled."""
+        self.best = math.inf
+        """Seconds that the fastest of these took."""
+        self.is_slower_than_python = False
         leaves = [leaf for number, leaf in enumerate(snapshot.leaves) if number not in self._static]
         super().__init__(options, leaves, None)
 

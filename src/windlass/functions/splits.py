@@ -9,6 +9,7 @@ Python: a statement may always be run there, and is where a program finds at its
 
 from __future__ import annotations
 
+import ast
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +33,18 @@ from windlass.functions.segments import CannotLeave, CheckFailed, Segment
 from windlass.functions.snapshots import NoSnapshot, Snapshot
 from windlass.functions.specialization import IntegersNeeded
 from windlass.runtime.compiled_store import CompiledStore
+from windlass.runtime.settings import trials_are_allowed
 
 FIRST_PROGRAMS = 4
-"""Programs of statements that are made as soon as they are met; others when they are met a second time."""
+"""Programs of statements that are made as soon as they are met; others when Python has taken as long for such values as
+a program takes to be made: then no more than twice the time is lost, whatever comes."""
+LOOPS = ast.For | ast.While | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+SHORT = 1e-3
+"""Seconds: a program of statements without loops that takes no longer is compared with what Python takes for them."""
+RUNS_BEFORE = 4
+"""Runs of a program before that."""
+MOST_KEYS = 10_000
+"""Kinds of values of which it is counted what Python takes."""
 MOST_PROGRAMS = 48
 """Programs for the same statements, after which new ones are left to Python."""
 
@@ -107,12 +117,28 @@ class _Group:
         self.results = None if self.returns else step.divided.bound_in(step.number, step.start, stop)
         """The names that they bind; None where the function returns with them."""
         self.has_work = any(each.has_work for each in self.pieces)
+        self.is_straight = not any(isinstance(node, LOOPS) for each in self.pieces for node in ast.walk(each.node))
+        """Whether Python takes about as long as the functions that are called do."""
         self._functions: dict[tuple[str, ...], Callable[..., Any]] = {}
         self._programs: CompiledStore[Any, Segment | _Needs] = CompiledStore()
-        self._seen: set[Any] = set()
+        self.compile_seconds = 0.0
+        """What the programs took to be made."""
+        self._python_seconds: dict[Any, float] = {}
+        """What Python took for values of which there is no program yet, by key."""
 
-    def find(self, snapshot: Snapshot) -> Segment | None:
-        """The program for such values, or None where there is none yet, or none at all.
+    def note_python(self, key: Any, seconds: float) -> None:
+        """Note what Python took for such values."""
+        if key in self._python_seconds or len(self._python_seconds) < MOST_KEYS:
+            self._python_seconds[key] = self._python_seconds.get(key, 0.0) + seconds
+
+    def _is_worth_a_program(self, key: Any, count: int) -> bool:
+        """Whether Python took so long for such values that a program may pay, there being programs for some others."""
+        if not trials_are_allowed():
+            return key in self._python_seconds
+        return self._python_seconds.get(key, 0.0) * count >= self.compile_seconds
+
+    def find(self, snapshot: Snapshot) -> tuple[Segment | None, Any]:
+        """The program for such values, and their key; no program where there is none yet, or none at all.
 
         Raises what kept it from being made.
         """
@@ -121,19 +147,17 @@ class _Group:
         while True:
             found = self._programs.get(key)
             if isinstance(found, Segment):
-                return found
+                return found, key
             if isinstance(found, _Needs):
                 static = tuple(sorted({*static, *found.numbers}))
                 values = [snapshot.leaves[each] for each in static]
                 key = (snapshot.form, static, tuple((type(each), each) for each in values))
                 continue
             count = len(self._programs)
-            if count >= FIRST_PROGRAMS and key not in self._seen:
-                if len(self._seen) < MOST_PROGRAMS:
-                    self._seen.add(key)
-                return None
+            if count >= FIRST_PROGRAMS and not self._is_worth_a_program(key, count):
+                return None, key
             if count >= MOST_PROGRAMS:
-                return None
+                return None, key
             try:
                 found = Segment(self.step.plan.options, self._function(snapshot), snapshot, self.results, static)
             except IntegersNeeded as need:
@@ -143,7 +167,8 @@ class _Group:
                 continue
             self._programs.keep(key, found)
             self.step.plan.programs += 1
-            return found
+            self._python_seconds.pop(key, None)
+            return found, key
 
     def _function(self, snapshot: Snapshot) -> Callable[..., Any]:
         """The statements as a function of the names that the snapshot has the values of."""
@@ -307,8 +332,10 @@ class _Run:
         """The function has returned."""
         self._account(None)
         passage = self._passage
-        if passage is not None and passage.group.returns:
-            passage.see([result])
+        if passage is not None:
+            if passage.group.returns:
+                passage.see([result])
+            passage.end()
 
     # -- how ----------------------------------------------------------------------------------------------------------
 
@@ -338,6 +365,7 @@ class _Run:
                 passage.see([names.get(name, UNDEFINED) for name in group.results])
         elif group.step.number < number <= group.step.list.last:
             return True
+        passage.end()
         self._passage = None
         return False
 
@@ -357,24 +385,34 @@ class _Run:
         started = time.perf_counter()
         try:
             with plan.lock:
-                segment = group.find(taken)
+                segment, key = group.find(taken)
         except Exception as error:
             raise _cut_by(group, error) from None
         if segment is None or (segment.has_scalars and segment.kinds is None):
-            self._passage = _Passage(group, segment)
+            self._passage = _Passage(group, segment, key)
             return None
         is_first = not segment.has_run
+        if segment.is_slower_than_python:
+            self._passage = _Passage(group, None, None)
+            return None
+        if segment.runs == RUNS_BEFORE and group.is_straight and segment.best < SHORT and trials_are_allowed():
+            segment.runs += 1
+            self._passage = _Passage(group, segment, key)
+            return None
         try:
             found = segment.call(taken)
         except CheckFailed:
-            self._passage = _Passage(group, None)
+            self._passage = _Passage(group, None, None)
             return None
         took = time.perf_counter() - started
         if is_first:
             plan.compile_seconds += took
+            group.compile_seconds += took
         else:
             plan.program_seconds += took
             plan.program_runs += 1
+            segment.runs += 1
+            segment.best = min(segment.best, took)
         if group.results is None:
             return Ran(group.stop, True, found[0])
         return Ran(group.stop, False, None, dict(zip(group.results, found, strict=True)))
@@ -384,8 +422,17 @@ class _Passage:
     """Statements that Python runs in the place of a program: once, to see what kinds of numbers it gives, or because
     there is none."""
 
-    def __init__(self, group: _Group, segment: Segment | None) -> None:
-        self.group, self.segment = group, segment
+    def __init__(self, group: _Group, segment: Segment | None, key: Any) -> None:
+        self.group, self.segment, self.key = group, segment, key
+        self._since = time.perf_counter()
+
+    def end(self) -> None:
+        """Note what Python took, and whether the program takes longer."""
+        took = time.perf_counter() - self._since
+        if self.segment is None and self.key is not None:
+            self.group.note_python(self.key, took)
+        elif self.segment is not None and self.segment.runs:
+            self.segment.is_slower_than_python = took < self.segment.best
 
     def see(self, values: Sequence[Any]) -> None:
         """Note what Python gave."""

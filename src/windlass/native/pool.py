@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from functools import cache, cached_property
 from typing import Any
 
@@ -232,7 +233,8 @@ class Pool:
     def threads(self) -> int:
         """How many threads there are, with the one that has a job; the helpers are started now."""
         start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._code.address("start"))
-        return 1 + int(start(self._helpers))
+        with _making[0]:
+            return 1 + int(start(self._helpers)) if "threads" not in self.__dict__ else int(self.__dict__["threads"])
 
     def run(self, body: int, context: int, parts: int) -> bool:
         """Run all parts of a job, with the helpers; whether they were free."""
@@ -247,11 +249,25 @@ def _pool_text() -> str:
     return "declare void @llvm.x86.sse2.pause()\n" + text.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
 
 
-@cache
+_making = [threading.RLock()]
+"""Held while the pool is made, and its helpers are started: a second start would take a job from the first one's."""
+
+
 def pool() -> Pool:
     """The pool of this process, with its helpers started when first asked for."""
+    with _making[0]:
+        return _pool()
+
+
+@cache
+def _pool() -> Pool:
     return Pool(thread_count() - 1)
 
 
+def _begin_in_child() -> None:
+    _making[0] = threading.RLock()  # a thread that is not here may hold the other one
+    _pool.cache_clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)
+    os.register_at_fork(after_in_child=_begin_in_child)
