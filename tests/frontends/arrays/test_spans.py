@@ -212,3 +212,20 @@ def test_functions_of_slices_are_numpys(function: Callable[..., Any]) -> None:
         return y
 
     assert_as_numpy(run, VECTORS[0], rtol=1e-9)
+
+
+def test_jax_does_not_take_slices_and_selections_apart() -> None:
+    """It sees neither the array behind them nor elements that they have not."""
+
+    def of_slices(x: Any) -> Any:
+        total = 0.0
+        for i in range(1, x.size):
+            total += jax.tree.leaves(x[:i])[0].sum()
+        return total
+
+    def of_mask(x: Any) -> Any:
+        return jax.tree.map(np.sum, x[x > 0.5])
+
+    assert_as_numpy(of_slices, VECTORS[0])
+    with pytest.raises(wl.WindlassError, match="how many elements a mask picks is not known"):
+        whole(of_mask)(VECTORS[0])

@@ -22,7 +22,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.effects import refuse_effects
 from windlass.frontends.arrays.indexing import as_one_array
-from windlass.frontends.arrays.jax_calls import given_values, is_of_jax
+from windlass.frontends.arrays.jax_calls import given_values, is_of_jax, is_of_trees, refuse_unknown_lengths
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
 from windlass.frontends.arrays.python_numbers import number_of
 from windlass.frontends.arrays.selections import Selection
@@ -109,7 +109,10 @@ def call_foreign(
         array = arguments[0]
         return ((index, array[index]) for index in np.ndindex(array.shape))
     if is_of_jax(function):
+        refuse_unknown_lengths((arguments, named))
         return function(*given_values(arguments), **given_values(named))
+    if is_of_trees(function):
+        refuse_unknown_lengths((arguments, named))
     _refuse_elements(function, arguments)
     return _fresh(function, function(*arguments, **named), arguments)
 

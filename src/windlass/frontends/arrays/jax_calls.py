@@ -24,12 +24,24 @@ _OF_TREES = ("jax.tree", "jax.tree_util", "jax._src.tree", "jax._src.tree_util")
 
 def is_of_jax(function: Callable[..., Any]) -> bool:
     """Whether it is a function of JAX's, or one that JAX made, and one that takes arrays."""
-    if getattr(function, "__module__", None) in _OF_TREES:
+    if is_of_trees(function):
         return False
     code = getattr(function, "__code__", None)
     return (code is not None and code.co_filename.startswith(_FOLDER)) or (
         type(function).__module__.partition(".")[0] in ("jax", "jaxlib")
     )
+
+
+def is_of_trees(function: Callable[..., Any]) -> bool:
+    """Whether it is a function of JAX's that takes anything apart, and arrays as they are."""
+    return getattr(function, "__module__", None) in _OF_TREES
+
+
+def refuse_unknown_lengths(argument: Any) -> None:
+    """Raises WindlassError (WL0904) for what a mask picks, or a slice of unknown length, which JAX would take apart."""
+    for each in jax.tree.leaves(argument, is_leaf=_is_whole):
+        if getattr(each, "has_unknown_length", False):
+            raise each.unknown("what a function of JAX gives for it")
 
 
 def given_values(argument: Any) -> Any:
@@ -48,6 +60,10 @@ def _given(leaf: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, Array)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Array) or getattr(value, "has_unknown_length", False)
 
 
 def _returning_values(function: FunctionType) -> Callable[..., Any]:
