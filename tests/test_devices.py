@@ -107,7 +107,7 @@ def test_programs_are_optimized_for_the_usual_device_and_finished_for_the_one_th
         to_program(module, of, *rest, **known)
 
     monkeypatch.setattr("windlass.pipeline.device_that_runs", lambda: device)
-    monkeypatch.setattr("windlass.functions.jit.device_that_runs", lambda: device)
+    monkeypatch.setattr("windlass.functions.compiled_call.device_that_runs", lambda: device)
     monkeypatch.setattr(pipeline, "optimize_and_note", note_costs)
     monkeypatch.setattr("windlass.stablehlo.code.finish", note_compiler)
     x = np.arange(1000, dtype=np.float32)
@@ -121,7 +121,7 @@ def test_programs_are_optimized_for_the_usual_device_and_finished_for_the_one_th
 
 @pytest.mark.parametrize("device", [CPU, GPU, TPU])
 def test_programs_for_other_devices_are_right_on_cpus_too(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windlass.functions.jit.device_that_runs", lambda: device)
+    monkeypatch.setattr("windlass.functions.compiled_call.device_that_runs", lambda: device)
     x, indices = np.arange(256, dtype=np.float32), np.random.default_rng(0).permutation(256)[:64]
     wanted = x.reshape(64, 4).copy()
     wanted[:, 1] = x[indices]

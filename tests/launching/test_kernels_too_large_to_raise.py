@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from windlass import pipeline
 from windlass.raising import state
 
 
@@ -33,12 +32,14 @@ def test_a_kernel_over_the_limit_of_ops_is_emulated(monkeypatch: pytest.MonkeyPa
     assert expected(wl.cuda.compile(source)["k"].jax(1, 8), jnp.asarray(x)) == wanted
 
 
-@pytest.mark.parametrize("stage", ["structure", "raise_launch", "optimize_and_note"])
+@pytest.mark.parametrize(
+    "stage", ["frontends.llvm.import_kernel", "pipeline.raise_launch", "pipeline.optimize_and_note"]
+)
 def test_a_kernel_that_nests_too_deeply_is_emulated(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def recurse(*_: Any) -> Any:
         return recurse()
 
-    monkeypatch.setattr(pipeline, stage, recurse)
+    monkeypatch.setattr(f"windlass.{stage}", recurse)
     kernel = wl.cuda.compile("__global__ void k(int *x) { x[threadIdx.x] += 1; }")["k"]
     x = np.arange(8, dtype=np.int32)
     with pytest.warns(wl.WindlassWarning, match=r"WL0413[^$]*nest more deeply than the compiler goes"):
