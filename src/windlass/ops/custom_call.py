@@ -57,7 +57,7 @@ class CustomCall(TensorOp):
     @property
     def no_derivative_because(self) -> str:
         if (native := self.native) is not None:
-            return f"kernel {native.kernel} runs as native code, which has no derivatives"
+            return f"kernel {native.kernel} is machine code here: differentiate what launches it"
         if "python" in self.call_target_name and "callback" in self.call_target_name:
             return "it calls a function of Python, which has no derivative"
         return f"the call of {self.call_target_name} has no derivative"

@@ -17,6 +17,7 @@ from windlass.frontends.arrays import indexing, sharing
 from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.masks import pick_of
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing, note_needed
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 from windlass.frontends.arrays.values import as_jax, cast_to, leaked, put, read_only, reshaped, unsupported, untraceable
 from windlass.frontends.arrays.views import (
     Broadcast,
@@ -518,7 +519,7 @@ class Array:
         return ANSWERS["ufunc"](ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        if any(getattr(each, "has_unknown_length", False) for each in types):
+        if any(issubclass(each, UnknownLength) for each in types):
             return NotImplemented  # what a mask picks knows better
         return ANSWERS["function"](function, arguments, options)
 

@@ -60,22 +60,31 @@ def known_integer(entry: Any) -> int | None:
     return None if isinstance(value, Tracer) else int(value)
 
 
-def basic_step(whole: Shadow, entries: Sequence[Any]) -> tuple[ViewStep | None, Shadow]:
-    """The step for basic indexing of an array with this shadow, and the shadow of the view; no step where the program
-    fails, there being no elements.
+def for_each_axis(entries: Sequence[Any], rank: int) -> list[Any]:
+    """Basic indices with an entry for each axis, and None for new ones.
 
-    Raises IndexError for too many indices.
+    Raises IndexError for too many indices, or several ellipses.
     """
     count = sum(entry is not None and entry is not Ellipsis for entry in entries)
-    if count > whole.ndim:
-        raise IndexError(f"too many indices for array: array is {whole.ndim}-dimensional, but {count} were indexed")
+    if count > rank:
+        raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {count} were indexed")
     if sum(entry is Ellipsis for entry in entries) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if not any(entry is Ellipsis for entry in entries):
         entries = (*entries, Ellipsis)
     full: list[Any] = []
     for entry in entries:
-        full += [slice(None)] * (whole.ndim - count) if entry is Ellipsis else [entry]
+        full += [slice(None)] * (rank - count) if entry is Ellipsis else [entry]
+    return full
+
+
+def basic_step(whole: Shadow, entries: Sequence[Any]) -> tuple[ViewStep | None, Shadow]:
+    """The step for basic indexing of an array with this shadow, and the shadow of the view; no step where the program
+    fails, there being no elements.
+
+    Raises IndexError for too many indices.
+    """
+    full = for_each_axis(entries, whole.ndim)
     starts: list[Any] = []
     steps: list[int] = []
     counts: list[int] = []

@@ -17,6 +17,7 @@ import jax
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.states import plain
 from windlass.frontends.arrays.tracing import is_users
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 _FOLDER = str(Path(jax.__file__).parent)
 _OF_TREES = ("jax.tree", "jax.tree_util", "jax._src.tree", "jax._src.tree_util")
@@ -40,7 +41,7 @@ def is_of_trees(function: Callable[..., Any]) -> bool:
 def refuse_unknown_lengths(argument: Any) -> None:
     """Raises WindlassError (WL0904) for what a mask picks, or a slice of unknown length, which JAX would take apart."""
     for each in jax.tree.leaves(argument, is_leaf=_is_whole):
-        if getattr(each, "has_unknown_length", False):
+        if isinstance(each, UnknownLength):
             raise each.unknown("what a function of JAX gives for it")
 
 
@@ -63,7 +64,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Array) or getattr(value, "has_unknown_length", False)
+    return isinstance(value, Array | UnknownLength)
 
 
 def _returning_values(function: FunctionType) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from windlass.frontends.arrays.masks import Pick
 from windlass.frontends.arrays.operators import define_operators
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
 from windlass.frontends.arrays.ufuncs import REDUCERS
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 ELEMENTWISE = frozenset({"where", "clip", "round", "around", "nan_to_num", "isclose", "real", "imag", "angle", "copy",
                          "zeros_like", "ones_like", "full_like", "fix", "sinc", "i0", "select"})  # fmt: skip
@@ -32,20 +33,19 @@ REDUCTIONS = frozenset({"sum", "prod", "mean", "std", "var", "any", "all"})
 EXTREMES = {"max": "maximum", "amax": "maximum", "min": "minimum", "amin": "minimum"}
 
 
-class Selection:
+class Selection(UnknownLength):
     """The elements of an array that a traced mask picks. `base` has all elements; `axis` is the axis of the selection
     that stands for those of the mask."""
 
-    __slots__ = ("axis", "base", "mask", "place")
-    __array_priority__ = 2000.0
-    is_scalar = False
-    has_unknown_length = True
+    __slots__ = ("axis", "base", "mask")
+    headline = "how many elements a mask picks is not known while the function is compiled"
+    help = MASK_HELP
 
     def __init__(self, base: Any, mask: Any, axis: int) -> None:
+        super().__init__()
         self.base: Array = base if isinstance(base, Array) else Array(base)
         self.mask = mask
         self.axis = axis
-        self.place = position_now()
 
     # -- what is known of it ------------------------------------------------------------------------------------------
 
@@ -79,20 +79,6 @@ class Selection:
     def _spread_mask(self) -> Any:
         after = self.base.ndim - self.axis - self.mask.ndim
         return jnp.reshape(self.mask, (1,) * self.axis + self.mask.shape + (1,) * after)
-
-    def unknown(self, what: str) -> WindlassError:
-        """What is said where the number of elements would have to be known."""
-        position, length = self.place
-        return WindlassError(
-            Diagnostic(
-                "WL0904",
-                "how many elements a mask picks is not known while the function is compiled",
-                position,
-                length,
-                notes=(f"{what} would depend on it",),
-                help=MASK_HELP,
-            )
-        )
 
     # -- with other values --------------------------------------------------------------------------------------------
 
@@ -183,21 +169,6 @@ class Selection:
             return self.like(function(*values, **named))
         raise self.unknown(f"what numpy.{name} gives")
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise self.unknown("an array of NumPy's")
-
-    def __jax_array__(self) -> Any:
-        raise self.unknown("an array of JAX's")
-
-    def __len__(self) -> int:
-        raise self.unknown("its length")
-
-    def __iter__(self) -> Any:
-        raise self.unknown("how often a loop over it runs")
-
-    def __bool__(self) -> bool:
-        raise self.unknown("its truth")
-
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Selection) and index.dtype == np.bool_ and self.ndim == index.ndim == 1:
             self._expect_same_mask(index)
@@ -210,13 +181,6 @@ class Selection:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise self.unknown("which of its elements are written")
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if not hasattr(Array, name) and not hasattr(np.ndarray, name):
-            raise AttributeError(f"'Selection' object has no attribute '{name}'")
-        raise self.unknown(f"'{name}'")
 
     def __repr__(self) -> str:
         return f"windlass.Selection({self.base!r}, {self.mask!r})"
@@ -392,8 +356,6 @@ jax.tree_util.register_pytree_node(Selection, lambda each: ((each.base, each.mas
 
 def refuse_selections(result: Any) -> None:
     """Raises WindlassError (WL0904) for what a mask picks, or a slice of unknown length, among what is returned."""
-    for each in jax.tree.leaves(
-        result, is_leaf=lambda each: isinstance(each, Array) or hasattr(each, "has_unknown_length")
-    ):
-        if getattr(each, "has_unknown_length", False):
+    for each in jax.tree.leaves(result, is_leaf=lambda each: isinstance(each, Array | UnknownLength)):
+        if isinstance(each, UnknownLength):
             raise each.unknown("the shape of what is returned")

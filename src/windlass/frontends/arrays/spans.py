@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.diagnostics import ArrayAttributeError, ArrayIndexError, Diagnostic, WindlassError
+from windlass.diagnostics import ArrayIndexError
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
-from windlass.frontends.arrays.indexing import is_basic, is_integer, plain
+from windlass.frontends.arrays.indexing import for_each_axis, is_basic, is_integer, plain
 from windlass.frontends.arrays.integers import arguments_behind
 from windlass.frontends.arrays.lengths import (
     Bounds,
@@ -33,6 +33,7 @@ from windlass.frontends.arrays.lengths import (
 )
 from windlass.frontends.arrays.operators import define_operators
 from windlass.frontends.arrays.tracing import Check, Storage, current_tracing, position_now
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 from windlass.frontends.arrays.views import shadow_of
 
 HELP = (
@@ -41,24 +42,23 @@ HELP = (
 )
 
 
-class Span:
+class Span(UnknownLength):
     """The part of the array `view` between `bounds`, which are None for axes that it has all of. `extents` has a
     number or a `Length` for each axis."""
 
-    __slots__ = ("bounds", "extents", "place", "view")
-    __array_priority__ = 2000.0
-    is_scalar = False
-    has_unknown_length = True
+    __slots__ = ("bounds", "extents", "view")
     is_span = True
+    headline = "how many elements a slice has is not known while the function is compiled"
+    help = HELP
 
     def __init__(self, view: Array, bounds: Sequence[Bounds | None]) -> None:
+        super().__init__()
         self.view = view
         self.bounds = tuple(bounds)
         self.extents: tuple[Extent, ...] = tuple(
             extent if each is None else _length(each, extent)
             for each, extent in zip(self.bounds, view.shape, strict=True)
         )
-        self.place = position_now()
 
     # -- what is known of it ------------------------------------------------------------------------------------------
 
@@ -95,20 +95,6 @@ class Span:
                 value = cut(value, axis, start, step, stretch)
         return value
 
-    def unknown(self, what: str) -> WindlassError:
-        """What is said where the number of elements would have to be known."""
-        position, length = self.place
-        return WindlassError(
-            Diagnostic(
-                "WL0904",
-                "how many elements a slice has is not known while the function is compiled",
-                position,
-                length,
-                notes=(f"{what} would depend on it",),
-                help=HELP,
-            )
-        )
-
     # -- elements -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
@@ -133,14 +119,7 @@ class Span:
         given = index if isinstance(index, tuple) else (index,)
         if not all(is_basic(each) for each in given):
             raise self.unknown("which of its elements are asked for")
-        used = sum(each is not None and each is not Ellipsis for each in given)
-        if used > self.ndim:
-            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, but {used} were indexed")
-        filler = [slice(None)] * (self.ndim - used)
-        entries: list[Any] = []
-        for each in given if any(each is Ellipsis for each in given) else (*given, Ellipsis):
-            entries += filler if each is Ellipsis else [each]
-        return entries
+        return for_each_axis(given, self.ndim)
 
     @property
     def settled(self) -> Any:
@@ -185,28 +164,6 @@ class Span:
 
     def __array_function__(self, function: Any, types: Any, arguments: Sequence[Any], options: Any) -> Any:
         return ANSWERS["function of spans"](self, function, arguments, options)
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise self.unknown("an array of NumPy's")
-
-    def __jax_array__(self) -> Any:
-        raise self.unknown("an array of JAX's")
-
-    def __len__(self) -> int:
-        raise self.unknown("its length")
-
-    def __iter__(self) -> Any:
-        raise self.unknown("how often a loop over it runs")
-
-    def __bool__(self) -> bool:
-        raise self.unknown("its truth")
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if not hasattr(np.ndarray, name):
-            raise ArrayAttributeError(Diagnostic("WL0916", f"NumPy's arrays have no attribute '{name}'"))
-        raise self.unknown(f"'{name}'")
 
     def __repr__(self) -> str:
         return f"windlass.Span({self.shape!r}, {self.dtype})"
@@ -279,13 +236,7 @@ def moves(entries: Sequence[Any]) -> bool:
 
 def slice_of(array: Array, entries: Sequence[Any]) -> Any:
     """`array[entries]`, where `moves(entries)`: a span, or a view where the lengths are known after all."""
-    used = sum(each is not None and each is not Ellipsis for each in entries)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
-    filler = [slice(None)] * (array.ndim - used)
-    full: list[Any] = []
-    for each in entries if any(each is Ellipsis for each in entries) else (*entries, Ellipsis):
-        full += filler if each is Ellipsis else [each]
+    full = for_each_axis(entries, array.ndim)
     is_moving = [
         isinstance(each, slice) and (is_traced_integer(each.start) or is_traced_integer(each.stop)) for each in full
     ]
