@@ -51,8 +51,8 @@ MOST_FROM_LINES = 2
 
 
 @dataclass
-class CompiledLaunch:
-    """What each stage gave for one launch."""
+class RaisedLaunch:
+    """What each stage gave for one launch that is raised."""
 
     binding: Binding
     raised: RaisedKernel
@@ -264,7 +264,7 @@ take_loops_by(_take_loops)
 # -- launches ---------------------------------------------------------------------------------------------------------
 
 
-def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLaunch:
+def compile_launch(name: str, kernel: Function, binding: Binding) -> RaisedLaunch:
     """All stages from a bound launch to a program.
 
     Raises RaisingError where the kernel has no tensor form.
@@ -279,16 +279,16 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     moments.append(time.perf_counter())
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, ledger.entries, seconds)
+    return RaisedLaunch(binding, raised, tensor, optimized, ledger.entries, seconds)
 
 
-def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:
+def stands_in_for(known: RaisedLaunch, unknown: RaisedLaunch) -> bool:
     """Whether a launch with more integers known gives the same results, so that it can run in place of the other."""
     assumptions = known.raised.assumptions
     return known.raised.written == unknown.raised.written and assumptions in ((), unknown.raised.assumptions)
 
 
-def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers: Mapping[int, int]) -> CompiledLaunch:
+def choose_by_integers(unknown: RaisedLaunch, known: RaisedLaunch, integers: Mapping[int, int]) -> RaisedLaunch:
     """The launch as it is where these arguments, by position, have these values, and else as it is for any values."""
 
     def combine(other: Function, likely: Function) -> Function:

@@ -15,7 +15,7 @@ from windlass.reports.candidate import Candidate
 
 if TYPE_CHECKING:
     from windlass.native.work import Work
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.runtime.launch_shape import LaunchShape
 
 RAISED, NATIVE = "raised", "native"
@@ -27,7 +27,7 @@ EMULATED_OPERATION = 2e-9
 """Seconds that the emulator takes for an operation of a thread."""
 
 
-def raised_candidate(compiled: CompiledLaunch, device: Device) -> Candidate:
+def raised_candidate(compiled: RaisedLaunch, device: Device) -> Candidate:
     """A launch as a tensor program, on NumPy arrays: what it writes goes to new memory, and is copied into them."""
     function = compiled.optimized
     cost = estimate_cost(function.results, function.arguments, device)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.reports.report import Report
     from windlass.runtime.launch_shape import LaunchShape
 else:
@@ -66,7 +66,7 @@ class Choice:
     """The forms of a launch that can be raised, and which of them is best."""
 
     launch: Request
-    compiled: CompiledLaunch
+    compiled: RaisedLaunch
 
     @cached_property
     def digest(self) -> str:

@@ -23,7 +23,7 @@ from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.stablehlo.exporting import function_text
 
 if TYPE_CHECKING:
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
 
 
 class Explainable(Protocol):
@@ -67,9 +67,9 @@ def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int 
 
 def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> Lowered:
     """The stages of one launch. Stages after "loops" raise RaisingError where the kernel has no tensor form."""
-    found: list[CompiledLaunch] = []
+    found: list[RaisedLaunch] = []
 
-    def compiled() -> CompiledLaunch:
+    def compiled() -> RaisedLaunch:
         if not found:
             found.append(compile_for(kernel, shape, arguments))
         return found[0]
@@ -86,7 +86,7 @@ def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[A
     )
 
 
-def compile_for(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> CompiledLaunch:
+def compile_for(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> RaisedLaunch:
     """The compiled form of a launch on such arguments, without running it. JAX arrays count as NumPy arrays."""
     return kernel.compile(bind_arrays(kernel, shape, _checked(kernel, arguments))[1])
 

@@ -14,7 +14,7 @@ from windlass.launching.form import PreparedLaunch, Request
 from windlass.runtime.settings import first_calls_are_checked
 
 if TYPE_CHECKING:
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
 
 
 class FirstCall(PreparedLaunch):
@@ -26,8 +26,8 @@ class FirstCall(PreparedLaunch):
         self,
         launch: Request,
         prepared: PreparedLaunch,
-        compiled: CompiledLaunch,
-        prepare: Callable[[CompiledLaunch], PreparedLaunch],
+        compiled: RaisedLaunch,
+        prepare: Callable[[RaisedLaunch], PreparedLaunch],
     ) -> None:
         self._launch = launch
         self.name = prepared.name
@@ -38,7 +38,7 @@ class FirstCall(PreparedLaunch):
 
     @staticmethod
     @abstractmethod
-    def is_wanted(compiled: CompiledLaunch) -> bool:
+    def is_wanted(compiled: RaisedLaunch) -> bool:
         """Whether the first call of such a launch is to be this one."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class VariedCall(FirstCall):
     __slots__ = ()
 
     @staticmethod
-    def is_wanted(compiled: CompiledLaunch) -> bool:
+    def is_wanted(compiled: RaisedLaunch) -> bool:
         return bool(compiled.raised.report.absent)
 
     def compare(self, arguments: Sequence[Any]) -> None:
@@ -83,7 +83,7 @@ class CheckedCall(FirstCall):
     __slots__ = ()
 
     @staticmethod
-    def is_wanted(compiled: CompiledLaunch) -> bool:
+    def is_wanted(compiled: RaisedLaunch) -> bool:
         return first_calls_are_checked()
 
     def compare(self, arguments: Sequence[Any]) -> None:

@@ -18,7 +18,7 @@ from windlass.runtime.binding import Binding
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.runtime.memories import ArrayForm
 
 MOST_GUESSES = 4
@@ -26,10 +26,10 @@ MOST_GUESSES = 4
 
 def with_likely_integers(
     kernel: LoadedKernel,
-    compiled: CompiledLaunch,
+    compiled: RaisedLaunch,
     forms: Sequence[ArrayForm],
     bind_with: Callable[[Mapping[int, Any]], Binding],
-) -> CompiledLaunch:
+) -> RaisedLaunch:
     """The launch with a second form for likely values of its unknown integers, or as it is where that would not help.
 
     It helps where the second form has fewer gathers, scatters and loops. `bind_with` gives the binding where integers,

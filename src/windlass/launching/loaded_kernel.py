@@ -64,7 +64,7 @@ class LoadedKernel:
         """Its launches by grid and block."""
         self.compiled_launches: dict[LaunchShape, Any] = {}
         """Those of them that are functions of `wl.jit`, to be differentiated."""
-        self._compiled: CompiledStore[Binding, pipeline.CompiledLaunch | Exception] = CompiledStore()
+        self._compiled: CompiledStore[Binding, pipeline.RaisedLaunch | Exception] = CompiledStore()
         self.native_calls: CompiledStore[Any, Any] = CompiledStore()
         """Native code that XLA calls, by what it is made for; or why there is none."""
         self._functions: dict[frozenset[str], Function | RaisingError] = {}
@@ -117,14 +117,14 @@ class LoadedKernel:
         # Reports take JAX, for which native code need not wait.
         self._last_report = lambda: report.Report(self.name, shape, reason, is_native=True)
 
-    def report_on(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> report.Report:
+    def report_on(self, shape: LaunchShape, compiled: pipeline.RaisedLaunch) -> report.Report:
         """The report on a compiled launch."""
         obstacle = compiled.raised.report.obstacle
         return report.report_of(
             self.name, shape, compiled, None if obstacle is None else self.with_source_lines(obstacle)
         )
 
-    def note_raised(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> None:
+    def note_raised(self, shape: LaunchShape, compiled: pipeline.RaisedLaunch) -> None:
         """Remember what became of a launch, for `explain()`."""
         self.last_report = self.report_on(shape, compiled)
 
@@ -295,7 +295,7 @@ class LoadedKernel:
             )
         )
 
-    def _compile(self, binding: Binding) -> pipeline.CompiledLaunch:
+    def _compile(self, binding: Binding) -> pipeline.RaisedLaunch:
         """With all loops counted whose counters provably don't wrap around in this launch."""
         uncounted: frozenset[str] = frozenset()
         while True:
@@ -304,7 +304,7 @@ class LoadedKernel:
             except raising.UncountedLoopError as error:
                 uncounted |= {error.loop}
 
-    def compile(self, binding: Binding) -> pipeline.CompiledLaunch:
+    def compile(self, binding: Binding) -> pipeline.RaisedLaunch:
         """The program for a bound launch, from the cache where it is known.
 
         Raises RaisingError where there is none or where there is no memory for it (WL0418), LaunchError (WL0404) where
@@ -334,7 +334,7 @@ class LoadedKernel:
             self._require_memory(found)
             return found
 
-    def _require_memory(self, compiled: pipeline.CompiledLaunch) -> None:
+    def _require_memory(self, compiled: pipeline.RaisedLaunch) -> None:
         """Check that the program can have its memory, where it runs on CPUs.
 
         Raises RaisingError (WL0418).

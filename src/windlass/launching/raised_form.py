@@ -35,7 +35,7 @@ from windlass.stablehlo.waiting import require_threads, wait_for
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.runtime.arguments import Checked
     from windlass.runtime.launch_shape import LaunchShape
     from windlass.stablehlo.program import TensorProgram
@@ -55,7 +55,7 @@ class RaisedForm(Form, PreparedLaunch):
     )  # fmt: skip
 
     def __init__(
-        self, kernel: LoadedKernel, shape: LaunchShape, plans: Sequence[MemoryPlan], compiled: CompiledLaunch
+        self, kernel: LoadedKernel, shape: LaunchShape, plans: Sequence[MemoryPlan], compiled: RaisedLaunch
     ) -> None:
         self._kernel = kernel
         self._shape = shape
@@ -103,7 +103,7 @@ class RaisedForm(Form, PreparedLaunch):
             kernel.has_warned_of_print = True
             warn_caller(_print_diagnostic(kernel))
 
-        def prepare(compiled: CompiledLaunch) -> PreparedLaunch:
+        def prepare(compiled: RaisedLaunch) -> PreparedLaunch:
             return cls(kernel, shape, plans, compiled)
 
         prepared = prepare(compiled)
@@ -270,7 +270,7 @@ class RaisedForm(Form, PreparedLaunch):
 
 
 def _check_written(
-    kernel: LoadedKernel, plans: Sequence[MemoryPlan], compiled: CompiledLaunch, checked: Sequence[Checked]
+    kernel: LoadedKernel, plans: Sequence[MemoryPlan], compiled: RaisedLaunch, checked: Sequence[Checked]
 ) -> None:
     """Raises LaunchError for an array that the launch writes and that may not be written."""
     for memory in compiled.raised.written:

@@ -31,7 +31,7 @@ from windlass.stablehlo.code import is_wide
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.raising.report import Assumption
 
 Array: TypeAlias = NDArray[Any]
@@ -137,7 +137,7 @@ def compile_on_values(
     places: Mapping[int, tuple[int, int]],
     forms: Sequence[ArrayForm],
     given: Collection[str] = (),
-) -> CompiledLaunch:
+) -> RaisedLaunch:
     """The program of a launch on JAX values, to which the device variables `given` are values, too.
 
     Raises RaisingError where the kernel has no tensor form, and LaunchError (WL0906) where it writes other device
@@ -222,7 +222,7 @@ def value_of_variable(storage: Array, form: ArrayForm) -> Any:
 
 
 def variable_values(
-    kernel: LoadedKernel, compiled: CompiledLaunch, given: Mapping[str, Any] = MappingProxyType({})
+    kernel: LoadedKernel, compiled: RaisedLaunch, given: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Any]:
     """The device variables as the kernel's program takes them: as given, what they hold now, or traced by `wl.jit`."""
     variables = kernel.variables()

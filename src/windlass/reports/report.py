@@ -21,7 +21,7 @@ from windlass.runtime.launch_shape import LaunchShape
 from windlass.stablehlo.optimizing import Choices
 
 if TYPE_CHECKING:
-    from windlass.pipeline import CompiledLaunch
+    from windlass.pipeline import RaisedLaunch
     from windlass.rewriting import Entry
 
 
@@ -188,7 +188,7 @@ class Report:
         printer.text(str(self))
 
 
-def report_of(name: str, shape: LaunchShape | None, compiled: CompiledLaunch, obstacle: Diagnostic | None) -> Report:
+def report_of(name: str, shape: LaunchShape | None, compiled: RaisedLaunch, obstacle: Diagnostic | None) -> Report:
     """The report on a compiled launch of the kernel of that name; `obstacle` is what raising met, with source lines."""
     function = compiled.optimized
     raising = compiled.raised.report
