@@ -22,7 +22,7 @@ def write_inputs(folder: Path) -> None:
     # For programs that seed their random numbers with the time.
     (folder / "clock.c").write_text("long time_for_seeds(long *seconds) { return seconds ? *seconds = 7 : 7; }\n")
     (folder / "numbers.txt").write_text("".join(f"{x:.6f}\n" for x in random.random(16384)))
-    (folder / "graph.txt").write_text(_graph(random, 4096))
+    (folder / "graph.txt").write_text(make_graph(random, 4096))
     for name, count, least, spread in (
         ("temperature_64", 64 * 64, 320.0, 10.0),
         ("power_64", 64 * 64, 0.0, 0.01),
@@ -47,7 +47,7 @@ def write_inputs(folder: Path) -> None:
         b"P5\n64 64\n255\n" + random.integers(1, 255, 64 * 64).astype(np.uint8).tobytes()
     )
     (folder / "dwt2d" / "image.bmp").write_bytes(_bitmap(random.integers(0, 255, (192, 192, 3)).astype(np.uint8)))
-    (folder / "mesh.txt").write_text(_mesh(random, 256))
+    (folder / "mesh.txt").write_text(make_mesh(random, 256))
     (folder / "myocyte" / "y.txt").write_text("".join(f"{x:.6f}\n" for x in 0.01 + 0.5 * random.random(91)))
     (folder / "myocyte" / "params.txt").write_text("".join(f"{x:.6f}\n" for x in 0.5 + random.random(16)))
     reference = "".join(random.choice(list("ACGT"), 1200))
@@ -61,7 +61,7 @@ def write_inputs(folder: Path) -> None:
     _write_video(folder / "heart.avi", [np.roll(heart, (frame, frame), (0, 1)) for frame in range(3)])
 
 
-def _graph(random: np.random.Generator, nodes: int) -> str:
+def make_graph(random: np.random.Generator, nodes: int) -> str:
     """A graph in Rodinia's form: where each node's edges begin, how many it has, a source, the edges."""
     degrees = random.integers(1, 7, nodes)
     ends = np.cumsum(degrees)
@@ -77,7 +77,7 @@ def _bitmap(image: np.ndarray[Any, Any]) -> bytes:
     return b"BM" + header + form + image.tobytes()
 
 
-def _mesh(random: np.random.Generator, elements: int) -> str:
+def make_mesh(random: np.random.Generator, elements: int) -> str:
     """An unstructured mesh of a ring of cells: area, then of each neighbour its number and the face's normal."""
     lines = [f"{elements}\n"]
     for i in range(elements):

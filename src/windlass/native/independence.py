@@ -51,7 +51,7 @@ def is_independent(
     for op in launch.body.walk():
         if not isinstance(op, Access):
             continue
-        memories = list(_memories(op.buffer))
+        memories = list(memories_of(op.buffer))
         if not memories:
             return False
         for memory in memories:
@@ -65,7 +65,7 @@ def is_independent(
             continue
         if memory in overlapping:
             return False
-        if _is_one_kind(found) and all(
+        if are_of_one_kind(found) and all(
             isinstance(each, Atomic) and (is_orderless(each) or (floats_may_be_rounded and _is_sum_of_floats(each)))
             for each in found
         ):
@@ -104,7 +104,7 @@ def _is_written(memory: Value, accesses: dict[Value, list[Access]]) -> bool:
     return any(not isinstance(each, Load) for each in accesses.get(memory, ()))
 
 
-def _is_one_kind(found: Sequence[Access]) -> bool:
+def are_of_one_kind(found: Sequence[Access]) -> bool:
     """Whether all of them do the same on the same kind of number, so that their order does not matter."""
     return len({(each.kind, accessed_dtype(each)) for each in found if isinstance(each, Atomic)}) == 1
 
@@ -113,13 +113,13 @@ def _is_sum_of_floats(op: Atomic) -> bool:
     return op.kind == "fadd" and not op.uses
 
 
-def _memories(buffer: Value) -> Iterator[Value]:
+def memories_of(buffer: Value) -> Iterator[Value]:
     """The memories that a buffer may be in; none where that is not known."""
     match buffer:
         case ViewBuffer():
-            yield from _memories(buffer.buffer)
+            yield from memories_of(buffer.buffer)
         case SelectBuffer():
-            both = [list(_memories(each)) for each in (buffer.on_true, buffer.on_false)]
+            both = [list(memories_of(each)) for each in (buffer.on_true, buffer.on_false)]
             if all(both):
                 yield from (*both[0], *both[1])
         case Op():

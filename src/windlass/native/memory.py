@@ -260,7 +260,7 @@ class MemoryWriter:
         many = text.vector(scalar_type(dtype))
         values = lanes.vector(op.value)
         if lanes.mask is not None:
-            neutral = f"splat ({scalar_type(dtype)} {_neutral(op.kind, bit_width(dtype))})"
+            neutral = f"splat ({scalar_type(dtype)} {neutral_of(op.kind, bit_width(dtype))})"
             values = text.put(f"select {text.vector('i1')} {lanes.mask}, {many} {values}, {many} {neutral}")
         how = {"sub": "add", "min": "smin", "max": "smax"}.get(op.kind, op.kind)
         suffix = type_suffix(dtype, lanes.width)
@@ -534,7 +534,7 @@ _ORDERLESS = frozenset({"add", "sub", "and", "or", "xor", "min", "max", "umin", 
 """Kinds of atomics on integers that give the same in any order, if nobody looks at old values."""
 
 
-def _neutral(kind: str, bits: int) -> int:
+def neutral_of(kind: str, bits: int) -> int:
     """What changes nothing."""
     return {"and": -1, "min": (1 << (bits - 1)) - 1, "max": -(1 << (bits - 1)), "umin": -1}.get(kind, 0)
 

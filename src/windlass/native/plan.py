@@ -27,6 +27,7 @@ from windlass.loops import (
     Store,
 )
 from windlass.loops.launch_specification import LaunchSpecification
+from windlass.native.accumulators import find_accumulators
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.control import BodyWriter
 from windlass.native.independence import is_independent
@@ -86,6 +87,7 @@ class Plan:
         self.indices = IndexReader.of_launch(self.launch, self.ids)
         self.is_ordered = facts.is_ordered or not (is_known_independent or self.proves_independence())
         self.is_ordered |= math.prod(facts.extents) == 1
+        self._accumulators = {} if self.is_ordered else find_accumulators(function, self.launch, facts)
 
     def proves_independence(self, *, floats_may_be_rounded: bool = False) -> bool:
         """Whether the threads come to places of their own; sums of floats may be rounded in any order."""
@@ -257,23 +259,23 @@ class Plan:
             elif known is None:
                 raise NotNative(f"nothing is known of {self.facts.name_of(number)}", self.function.source)
             else:
-                memory.places[argument] = Place(
-                    f"%argument.{number}",
-                    str(known.size),
-                    self.facts.name_of(number),
-                    known.alignment,
-                    known.remainder,
-                    argument=number,
-                )
+                name, size = self.facts.name_of(number), str(known.size)
+                place = Place(f"%argument.{number}", size, name, known.alignment, known.remainder, argument=number)
+                memory.places[argument] = self._place_of_part(place, memory)
         known_variables = {name: (number, each) for number, (name, each) in enumerate(self.facts.variables)}
         for op in function.walk():
             if isinstance(op, DeviceVariableBuffer):
                 if op.variable not in known_variables:
                     raise NotNative(f"device variable {op.variable}", op.source)
                 number, each = known_variables[op.variable]
-                memory.places[op] = Place(
-                    f"%variable.{number}", str(each.size), quoted(op.variable), each.alignment, each.remainder
-                )
+                name, size = quoted(op.variable), str(each.size)
+                place = Place(f"%variable.{number}", size, name, each.alignment, each.remainder)
+                memory.places[op] = self._place_of_part(place, memory)
+
+    def _place_of_part(self, place: Place, memory: MemoryWriter) -> Place:
+        """Where a part of the work has an array: its own copy of one that it only accumulates into."""
+        accumulator = self._accumulators.get(place.pointer)
+        return place if accumulator is None else accumulator.place_in(memory.text, memory.frame, place)
 
     def write_before(self, function: Function, writer: BodyWriter) -> None:
         """What the function computes before its launch."""
