@@ -21,6 +21,7 @@ from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.refusal import NotNative
 from windlass.native.tensor_elements import stored_dtype
 from windlass.native.tensor_loops import Entry, LoopFunction, write_loop
+from windlass.native.tensor_regions import take_region
 from windlass.native.xla_call import Slot, XlaCall, enter, is_supported
 from windlass.native.xla_rows import Kind
 from windlass.ops.control import While
@@ -46,21 +47,36 @@ def take_element_loops(module: Module, name: str) -> list[ElementLoop]:
 
 def _take_in(block: Block, name: str) -> Iterator[ElementLoop]:
     for op in list(block):
-        if isinstance(op, While) and _is_over_elements(op) and op.flops() >= WORTH:
-            try:
-                call = _compile(op, f"{name}_loop")
-            except NotNative as refusal:
-                yield ElementLoop(refusal.position or op.source, refusal.reason)
-            except Exception as defect:  # ours, which must not take the user's result away
-                told = (str(defect).splitlines() or [""])[0]
-                yield ElementLoop(op.source, f"a defect of Windlass ({type(defect).__name__}: {told})")
-            else:
-                yield ElementLoop(op.source, "")
-                _replace(op, *call)
-                continue
+        if isinstance(op, While) and op.flops() >= WORTH:
+            found = _taken(op, f"{name}_loop")
+            if found is not None:
+                yield found
+                if not found.reason:
+                    continue
         for region in op.regions:
             for inner in region.blocks:
                 yield from _take_in(inner, name)
+
+
+def _taken(loop: While, name: str) -> ElementLoop | None:
+    """The loop, by native code in its place if there is some; None if nothing speaks for that."""
+    refusal: NotNative | None = None
+    position = loop.source
+    try:
+        if _is_over_elements(loop):
+            try:
+                _replace(loop, *_compile(loop, name))
+                return ElementLoop(position, "")
+            except NotNative as reason:
+                refusal = reason
+        take_region(loop, name)
+        return ElementLoop(position, "")
+    except NotNative as reason:
+        told = refusal or reason
+        return ElementLoop(told.position or position, told.reason)
+    except Exception as defect:  # ours, which must not take the user's result away
+        told = (str(defect).splitlines() or [""])[0]
+        return ElementLoop(position, f"a defect of Windlass ({type(defect).__name__}: {told})")
 
 
 def _is_over_elements(loop: While) -> bool:

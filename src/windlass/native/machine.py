@@ -50,6 +50,10 @@ class MachineCode:
     def address(self, name: str) -> int:
         return int(self._engine.get_function_address(name))
 
+    def place_of(self, name: str) -> int:
+        """Where a variable is."""
+        return int(self._engine.get_global_value_address(name))
+
 
 def compile_text(text: str, *, is_kept: bool = True) -> MachineCode:
     """The code of a module of LLVM IR, which calls nothing but what native code may call.

@@ -98,21 +98,27 @@ def evaluate(call: XlaCall, *operands: Any) -> tuple[Any, ...]:
 
     Raises EmulationError where a thread leaves an array.
     """
-    filled = [slot for slot in call.slots if slot.kind is not Kind.NULL]
+    filled = [slot for slot in call.slots if slot.kind not in (Kind.NULL, Kind.ROOM)]
     lengths = [operands[slot.operand].size // slot.elements for slot in filled if slot.elements]
     length = max(lengths, default=1)
     arrays = {slot.operand: np.array(operands[slot.operand], order="C") for slot in filled}
+    rooms = {slot.result: np.empty((length, slot.bytes), np.uint8) for slot in call.slots if slot.kind is Kind.ROOM}
     runner = Runner(call.code)
     for launch in range(length):
-        given = [0 if slot.kind is Kind.NULL else _bits(slot, arrays[slot.operand], launch) for slot in call.slots]
+        given = [
+            0 if slot.kind is Kind.NULL
+            else rooms[slot.result][launch].ctypes.data if slot.kind is Kind.ROOM
+            else _bits(slot, arrays[slot.operand], launch)
+            for slot in call.slots
+        ]  # fmt: skip
         fault = runner.run(given)
         if fault is not None:
             place = call.code.sites.index(fault.site)
             said = message_of(call, place, is_misaligned=fault.is_misaligned).partition(", by block")[0]
             code = "WL0609" if fault.is_misaligned else "WL0602"
             raise EmulationError(Diagnostic(code, said.replace("%%", "%"), fault.site.position))
-    written = sorted((slot for slot in filled if slot.kind is Kind.WRITTEN), key=lambda slot: slot.result)
-    return tuple(arrays[slot.operand] for slot in written)
+    written = {slot.result: arrays[slot.operand] for slot in filled if slot.kind is Kind.WRITTEN} | rooms
+    return tuple(written[place] for place in sorted(written))
 
 
 def _bits(slot: Slot, array: Any, launch: int) -> int:
@@ -149,7 +155,8 @@ class _Handler:
         self._table[POOL_THREADS] = here.threads
         self._table[POOL_RUN] = here.run_parts
         self._table[POOL_ASKS] = interrupting.register().asks
-        self._machine = compile_text(handler_text(ctypes.addressof(self._table)), is_kept=False)
+        self.pool_table = ctypes.addressof(self._table)
+        self._machine = compile_text(handler_text(self.pool_table), is_kept=False)
         self._add: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._machine.address("windlass_add"))
         typed_ffi.register(NATIVE_TARGET, self._machine.address(NATIVE_TARGET))
         self._kept: list[Any] = [here]
@@ -189,8 +196,8 @@ class _Handler:
         row[Word.PART] = call.code.entry
         row[Word.MOST_PARTS] = call.code.most_parts
         row[Word.SLOTS] = len(call.slots)
-        row[Word.OPERANDS] = sum(slot.kind != Kind.NULL for slot in call.slots)
-        row[Word.RESULTS] = sum(slot.kind == Kind.WRITTEN for slot in call.slots)
+        row[Word.OPERANDS] = sum(slot.kind not in (Kind.NULL, Kind.ROOM) for slot in call.slots)
+        row[Word.RESULTS] = sum(slot.kind in (Kind.WRITTEN, Kind.ROOM) for slot in call.slots)
         row[Word.SLOT_ROWS] = ctypes.addressof(slots)
         row[Word.MESSAGES] = ctypes.addressof(messages)
         row[Word.LAST_BYTES] = ctypes.addressof(last_bytes)
@@ -217,6 +224,11 @@ def message_of(call: XlaCall, place: int, *, is_misaligned: bool) -> str:
 @cache
 def _handler() -> _Handler:
     return _Handler()
+
+
+def pool_table() -> int:
+    """The address of the words that say what there is in this process (`windlass.native.xla_handler.POOL_THREADS`)."""
+    return _handler().pool_table
 
 
 def is_supported() -> bool:

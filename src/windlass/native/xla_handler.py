@@ -431,7 +431,9 @@ batch.slot:
   %b.total.at = getelementptr i64, ptr %totals, i64 %b
   store i64 0, ptr %b.total.at
   %b.is_null = icmp eq i64 %b.kind, {Kind.NULL.value}
-  br i1 %b.is_null, label %batch.next, label %batch.buffer
+  %b.is_room = icmp eq i64 %b.kind, {Kind.ROOM.value}
+  %b.is_none = or i1 %b.is_null, %b.is_room
+  br i1 %b.is_none, label %batch.next, label %batch.buffer
 batch.buffer:
 {_word("b.operand", "%b.about", SlotWord.OPERAND)}
   %b.buffer.at = getelementptr ptr, ptr %buffers, i64 %b.operand
@@ -469,6 +471,19 @@ size:
 {_word("bytes", "%about", SlotWord.BYTES)}
 {_word("mask", "%about", SlotWord.MASK)}
 {_word("operand", "%about", SlotWord.OPERAND)}
+  %is_room = icmp eq i64 %kind, {Kind.ROOM.value}
+  br i1 %is_room, label %room, label %given.operand
+room:
+{_word("room.result", "%about", SlotWord.RESULT)}
+  %room.output.at = getelementptr ptr, ptr %outputs, i64 %room.result
+  %room.output = load ptr, ptr %room.output.at
+{_field("room.target", "%room.output", BUFFER_DATA, "ptr")}
+  %room.total = call i64 @elements(ptr %room.output)
+  %room.whole = mul i64 %elements, %length
+  %room.fits = icmp eq i64 %room.total, %room.whole
+  store i64 %bytes, ptr %stride.at
+  br i1 %room.fits, label %placed, label %bad.shape
+given.operand:
   %total.at = getelementptr i64, ptr %totals, i64 %n
   %total = load i64, ptr %total.at
   %is_single = icmp eq i64 %total, %elements
@@ -501,10 +516,11 @@ copy:
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %moved, i1 false)
   br label %placed
 placed:
-  %address = phi ptr [ %data, %memory ], [ %target, %copy ]
+  %address = phi ptr [ %data, %memory ], [ %target, %copy ], [ %room.target, %room ]
+  %distance.bytes = phi i64 [ %stride, %memory ], [ %stride, %copy ], [ 0, %room ]
   store ptr %address, ptr %base.at
   %number = ptrtoint ptr %address to i64
-  %both = or i64 %number, %stride
+  %both = or i64 %number, %distance.bytes
   %rest = and i64 %both, %mask
   %is_aligned = icmp eq i64 %rest, 0
   br i1 %is_aligned, label %filled, label %bad.aligned
@@ -523,7 +539,9 @@ apart.one:
   %i.base.at = getelementptr i64, ptr %bases, i64 %i
   %i.base = load i64, ptr %i.base.at
   %i.all = mul i64 %i.bytes, %length
-  %i.written = icmp eq i64 %i.kind, {Kind.WRITTEN.value}
+  %i.written.given = icmp eq i64 %i.kind, {Kind.WRITTEN.value}
+  %i.room = icmp eq i64 %i.kind, {Kind.ROOM.value}
+  %i.written = or i1 %i.written.given, %i.room
   br i1 %i.written, label %apart.other, label %apart.next
 apart.other:
   %j = phi i64 [ 0, %apart.one ], [ %j.next, %apart.later ]

@@ -57,3 +57,5 @@ class Kind(IntEnum):
     U32_TO_I64 = 6
     I32_TO_F64 = 7
     U32_TO_F64 = 8
+    ROOM = 9
+    """The address of a result of which no operand is a part: it holds anything at first."""
