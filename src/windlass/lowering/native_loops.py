@@ -1,6 +1,7 @@
 """What takes loops of a finished program as native code, where there is something that does.
 
-Native code is made in a room above this one (`windlass.native.element_loops`), which is known here by what it is asked.
+Native code is made in a room above this one, which is known here by what it is asked: of loops over elements
+(`windlass.native.element_loops`) and of loops over whole arrays (`windlass.native.tensor_regions`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loops over elements of tensor programs that run as native code, where that is faster than XLA's own.
 
 XLA goes round a loop at the cost of some operations of its own, and does each step on whole arrays; a loop whose rounds
-read and write single elements is code of a few instructions (tensor_loops.py). Loops are taken from the outside
-inwards: where one can't be, those in it may.
+read and write single elements is code of a few instructions (tensor_loops.py). Others are loops over whole arrays
+(tensor_regions.py). Loops are taken from the outside inwards: where one can't be, those in it may.
 """
 
 from __future__ import annotations

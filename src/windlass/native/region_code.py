@@ -105,7 +105,7 @@ class _Writer:
     def _phase(self, phase: Phase) -> None:
         number = self.number[id(phase)]
         code = self.codes[number]
-        most = code.most_parts if phase.seconds(self.steps.types) > SECONDS_WORTH_HELP else 1
+        most = code.most_parts if phase.seconds() > SECONDS_WORTH_HELP else 1
         name = f"%{self.fresh('entry')}"
         self.do(f"{name}.at = getelementptr ptr, ptr @entries, i64 {number}")
         self.do(f"{name} = load ptr, ptr {name}.at")

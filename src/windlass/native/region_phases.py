@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from windlass.facts.cost import CPU
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import thread_ids
 from windlass.ir import Block, BufferType, Builder, Function, Op, Region, TensorType, Value, tensor_type
@@ -22,7 +23,7 @@ from windlass.native.block_plan import compile_kernel
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.plan import NativeCode
 from windlass.native.refusal import NotNative
-from windlass.native.region_places import Box, rows_of, volume
+from windlass.native.region_places import Box, effort_of, rows_of, volume
 from windlass.native.tensor_arrays import ArrayWriter, element_in, is_number, is_splat
 from windlass.native.tensor_elements import (
     DTYPES,
@@ -51,6 +52,8 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.regions import Return
 from windlass.parallel.known_conditions import fold_known_conditions
 
+RATE = CPU.arithmetic / 2
+"""Operations a second, of one thread."""
 ONE = (1, 1, 1, 1, 1, 1)
 """Of one thread."""
 
@@ -65,14 +68,18 @@ class Phase:
     in_place: bool = False
     """Whether the one value is an update that is written into the memory of the array, which is the target."""
     boxes: tuple[Box, ...] = ()
-    """The parts of what is written that this launch does, all of it if there are none."""
+    """The parts of what is written that this launch does: each by many threads if it is alone."""
 
-    def seconds(self, types: Sequence[TensorType]) -> float:
-        """How long one thread takes, by estimate."""
+    def seconds(self) -> float:
+        """How long one thread takes, by estimate: it is done before then if arrays are in the cache."""
         if all(map(is_number, self.values)):
             return 0.0
-        elements = sum(map(volume, self.boxes)) if self.boxes else self.values[0].tensor.size
-        return elements * 1e-9
+        (value,) = self.values
+        if self.in_place:
+            assert isinstance(value, DynamicUpdateSlice)
+            value = value.update
+        elements = sum(map(volume, self.boxes))
+        return elements * effort_of(value, self.memories) / RATE
 
 
 def compile_phase(phase: Phase, types: Sequence[TensorType], name: str) -> NativeCode:
@@ -82,7 +89,8 @@ def compile_phase(phase: Phase, types: Sequence[TensorType], name: str) -> Nativ
     """
     block = Block([BufferType.of("global") for _ in types])
     body = Block([tensor_type((), "i32") for _ in LAUNCH_DIMENSIONS])
-    writer = PhaseWriter(block, {value: Memory(block.arguments[slot], value.tensor) for value, slot in phase.memories.items()})
+    memories = {value: Memory(block.arguments[slot], value.tensor) for value, slot in phase.memories.items()}
+    writer = PhaseWriter(block, memories)
     source = phase.values[0].source if isinstance(phase.values[0], Op) else None
     targets = [Memory(block.arguments[slot], types[slot]) for slot in phase.targets]
     with Builder(body, source=source):
@@ -95,9 +103,9 @@ def compile_phase(phase: Phase, types: Sequence[TensorType], name: str) -> Nativ
     if writer.rooms:
         raise NotNative("an array is computed in each row", source)
     function = Function(name, block)
-    memories = tuple(MemorySpecification(_bytes(type_), stored_dtype(type_.dtype).removeprefix("u")) for type_ in types)
+    sizes = tuple(MemorySpecification(_bytes(type_), stored_dtype(type_.dtype).removeprefix("u")) for type_ in types)
     grid, blocks = (rows[0], rows[1], rows[2]), (rows[3], rows[4], rows[5])
-    specification = LaunchSpecification(grid, blocks, 0, tuple(map(PointerArgument, range(len(types)))), memories)
+    specification = LaunchSpecification(grid, blocks, 0, tuple(map(PointerArgument, range(len(types)))), sizes)
     launch = next(op for op in function.body if isinstance(op, Parallel))
     fold_known_conditions(launch.body.block, IndexReader.of_launch(launch, thread_ids(function, launch, specification)))
     known = tuple(MemoryFacts(_bytes(type_), byte_width(stored_dtype(type_.dtype))) for type_ in types)
@@ -202,14 +210,14 @@ class PhaseWriter(ArrayWriter):
         target = Memory(target.buffer, phase.values[0].tensor)
 
         def write(places: Places) -> None:
-            store(self.element(value, places), target.buffer, byte_of(target.type, tuple(map(add_places, starts, places))))
+            there = tuple(map(add_places, starts, places))
+            store(self.element(value, places), target.buffer, byte_of(target.type, there))
 
-        boxes = phase.boxes or (tuple((0, extent) for extent in value.tensor.shape),)
-        if len(boxes) > 1:
-            for box in boxes:
-                self._over(box, (), write)
+        box, *more = phase.boxes
+        if more:
+            for each in phase.boxes:
+                self._over(each, (), write)
             return ONE
-        (box,) = boxes
         kept, run = rows_of(box)
         if not run:
             places, rows = _rows(box[:kept], ids)

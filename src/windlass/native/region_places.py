@@ -1,21 +1,26 @@
 """Where the elements of an array come from: at which places of other values they are read.
 
-A place of a value is told by an axis of the array that is computed, and a distance: `x[1:-1]` is read one place on. From
-this follows which values are read at several places, whether an array may be updated while it is read, and where the
-inside of an array ends, in which nothing need be chosen.
+A place of a value is told by an axis of the array that is computed, and a distance: `x[1:-1]` is read one place on.
+From this follows which values are read at several places, whether an array may be updated while it is read, and where
+the inside of an array ends, in which nothing need be chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from windlass.ir import Op, TensorType, Value
+from windlass.native.work import DIVIDING
 from windlass.ops.base import BroadcastInDim
 from windlass.ops.creation import Constant
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
+from windlass.ops.elementwise import Divide, Remainder
+from windlass.ops.functions import Rsqrt, Sqrt
 from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Transpose
+from windlass.ops.reduction import Reduce
 
 MOST_READS = 4000
 LONG_ROW = 512
@@ -26,7 +31,7 @@ Box: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Along:
-    """A place along an axis of what is computed, `offset` further on, and further by the value `start` if there is one."""
+    """A place along an axis of what is computed, `offset` further on; further by a value `start`, if there is one."""
 
     axis: int
     offset: int = 0
@@ -82,7 +87,8 @@ def _operands_of(read: Read) -> Iterator[Read]:
     match op:
         case Slice():
             moved = zip(axes, op.start_indices, op.strides, strict=True)
-            yield Read(op.operand, tuple(each.moved(start) if each and step == 1 else None for each, start, step in moved))
+            places = (each.moved(start) if each and step == 1 else None for each, start, step in moved)
+            yield Read(op.operand, tuple(places))
             return
         case Pad() if not any(op.interior_padding):
             moved = zip(axes, op.edge_padding_low, strict=True)
@@ -141,8 +147,10 @@ def _moved(axes: Axes, dimension: int, by: int) -> Axes:
 
 
 def _further(each: Along | None, start: int | Value) -> Along | None:
-    if each is None or isinstance(start, int):
-        return each and each.moved(start)
+    if each is None:
+        return None
+    if isinstance(start, int):
+        return each.moved(start)
     return Along(each.axis, each.offset, start) if each.start is None else None
 
 
@@ -196,7 +204,7 @@ def find_boxes(value: Value, kept: Collection[Value]) -> list[tuple[Box, ...]]:
     widest: list[tuple[int, int]] = []
     for places in cuts:
         ordered = sorted(places)
-        widest.append(max(zip(ordered, ordered[1:], strict=False), key=lambda pair: pair[1] - pair[0]))
+        widest.append(max(pairwise(ordered), key=lambda pair: pair[1] - pair[0]))
     inside = tuple(widest)
     whole = tuple((0, extent) for extent in shape)
     around = list(_around(inside, whole))
@@ -256,3 +264,21 @@ def rows_of(box: Box) -> tuple[int, int]:
     if kept or volume(box) < 4 * LONG_ROW:
         return kept, 0
     return 0, max(2 * LONG_ROW // volume(box[1:]), 1)
+
+
+def operations_of(op: Op) -> int:
+    """What an element of its result is worth."""
+    if isinstance(op, Divide | Remainder | Sqrt | Rsqrt):
+        return DIVIDING
+    if isinstance(op, Reduce):
+        return op.inputs[0].tensor.size // op.tensor.size
+    return int(op.is_elementwise)
+
+
+def effort_of(value: Value, kept: Collection[Value]) -> int:
+    """Operations for an element of a value, which reads what is kept."""
+    try:
+        reads = [read.value for read in reads_of(value, kept)]
+    except TooManyReads:
+        return 1 << 30
+    return 1 + sum(operations_of(each) for each in reads if isinstance(each, Op) and each not in kept)

@@ -19,23 +19,24 @@ from windlass.native.region_phases import Phase
 from windlass.native.region_places import (
     Axes,
     TooManyReads,
+    effort_of,
     find_boxes,
     only_drops_axes,
+    operations_of,
     reads_of,
     reads_what_it_replaces,
 )
 from windlass.native.tensor_arrays import is_number, is_splat
-from windlass.native.tensor_elements import DTYPES
-from windlass.native.work import DIVIDING
+from windlass.native.tensor_elements import DTYPES, stored_dtype
 from windlass.ops.control import While
 from windlass.ops.conversion import byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.dynamic_slices import DynamicUpdateSlice
-from windlass.ops.elementwise import Divide, Remainder
-from windlass.ops.functions import Rsqrt, Sqrt
 from windlass.ops.movement import Reshape
 from windlass.ops.reduction import Reduce
 
+SECONDS = 1 / CPU.arithmetic
+"""Of an operation, for one element."""
 MOST_FOLDED = 1 << 15
 """Elements: larger folds are XLA's, which has faster code for them."""
 
@@ -161,22 +162,23 @@ class _Planner:
         self, loop: While, changing: Sequence[int], own: Sequence[int], memories: Mapping[Value, int], steps: list[Step]
     ) -> None:
         """Add a loop, which has what it changes in memories of its own."""
-        known = dict(memories)
-        tested = {**known, **{loop.cond.block.arguments[place]: slot for place, slot in zip(changing, own, strict=True)}}
-        test = _BlockPlan(self, loop.cond.block, tested, set(), ())
+        slots = dict(zip(changing, own, strict=True))
+        tested = {loop.cond.block.arguments[place]: slot for place, slot in slots.items()}
+        test = _BlockPlan(self, loop.cond.block, {**memories, **tested}, set(), ())
         (goes,) = loop.cond.block.terminator.operands
         flag = self.room(goes.tensor)
         test.steps.append(Phase((goes,), (flag,), dict(test.memories)))
 
         block = loop.body.block
-        known.update((block.arguments[place], slot) for place, slot in zip(changing, own, strict=True))
+        carried = {block.arguments[place]: slot for place, slot in slots.items()}
         returned = {place: block.terminator.operands[place] for place in changing}
-        plan = _BlockPlan(self, block, known, set(own), [each for each in returned.values() if not is_number(each)])
+        plan = _BlockPlan(
+            self, block, {**memories, **carried}, set(own), [each for each in returned.values() if not is_number(each)]
+        )
         numbers = [place for place in changing if is_number(returned[place])]
-        slots = dict(zip(changing, own, strict=True))
         if numbers:
-            values, targets = (tuple(of[place] for place in numbers) for of in (returned, slots))
-            plan.steps.append(Phase(values, targets, dict(plan.memories)))
+            values = tuple(returned[place] for place in numbers)
+            plan.steps.append(Phase(values, tuple(slots[place] for place in numbers), dict(plan.memories)))
         sources: dict[int, int] = {}
         for place in changing:
             value = returned[place]
@@ -265,8 +267,8 @@ class _BlockPlan:
 
     def _add_shared(self, roots: set[Op]) -> None:
         """Values that are dear to compute at all the places where they are read have memories, the first ones first."""
-        candidates = [op for op in self.block if op is not self.block.terminator and op not in roots and _effort(op)]
-        candidates = [op for op in candidates if not is_number(op)]
+        others = [op for op in self.block if op is not self.block.terminator and op not in roots]
+        candidates = [op for op in others if operations_of(op) and not is_number(op)]
         while True:
             kept = self.memories.keys() | roots
             places: dict[Value, set[Axes | tuple[Op, Axes]]] = {}
@@ -274,16 +276,15 @@ class _BlockPlan:
             for root in (op for op in self.block if op in roots and not isinstance(op, While)):
                 try:
                     for read in reads_of(root, kept):
-                        places.setdefault(read.value, set()).add(
-                            (root, read.axes) if None in read.axes else read.axes
-                        )
+                        places.setdefault(read.value, set()).add((root, read.axes) if None in read.axes else read.axes)
                 except TooManyReads:
                     is_many = True
             for op in candidates:
                 count = len(places.get(op, ()))
                 if op in roots or count < 2:
                     continue
-                if is_many or (count - 1) * _work(op, kept) * SECONDS > 2 * byte_width(_stored(op)) / _bandwidth(op):
+                moving = 2 * byte_width(stored_dtype(op.dtype)) / _bandwidth(op)
+                if is_many or (count - 1) * effort_of(op, kept) * SECONDS > moving:
                     roots.add(op)
                     break
             else:
@@ -414,26 +415,5 @@ class _BlockPlan:
         return any(value in names for region in loop.regions for value in captures(region))
 
 
-SECONDS = 1 / CPU.arithmetic
-
-
 def _bandwidth(op: Op) -> float:
     return CPU.cache_bandwidth if op.tensor.bytes <= CPU.cache else CPU.bandwidth
-
-
-def _stored(op: Op) -> str:
-    return "ui8" if op.dtype == "i1" else op.dtype
-
-
-def _effort(op: Op) -> int:
-    if isinstance(op, Divide | Remainder | Sqrt | Rsqrt):
-        return DIVIDING
-    return int(op.is_elementwise and not isinstance(op, Constant))
-
-
-def _work(value: Value, kept: set[Value]) -> int:
-    """Operations for an element."""
-    try:
-        return sum(_effort(read.value) for read in reads_of(value, kept - {value}) if isinstance(read.value, Op))
-    except TooManyReads:
-        return 1 << 30

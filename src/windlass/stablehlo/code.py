@@ -145,7 +145,8 @@ class Code:
             spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
-        if surroundings.is_whole and device.name == "cpu" and not self.is_given:
+        is_alone = surroundings.is_whole and not surroundings.is_partitioned
+        if is_alone and device.name == "cpu" and not self.is_given:
             take_loops(module, self.name)
         if self.is_exact or self.limbs is not None:
             keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
