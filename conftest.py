@@ -12,9 +12,10 @@ import pytest
 
 # A slow or loaded machine is no reason to fail: programs of the tests meet no limit of time but those that they set.
 os.environ.setdefault("WINDLASS_PATIENCE", "20")
-os.environ.setdefault(
-    "WINDLASS_TRIALS", "0"
-)  # which form a launch takes is not to depend on what else the machine does
+# Which form a launch takes is not to depend on what else the machine does, and launches of most tests are small ones,
+# which are fastest as native code: they are to show what kernels are raised to.
+os.environ.setdefault("WINDLASS_TRIALS", "0")
+os.environ.setdefault("WINDLASS_NATIVE", "fallback")
 
 ONE_IN = 40
 """`--quick` keeps so many of a test's cases."""

@@ -20,6 +20,7 @@ RUN = [page for page in PAGES if page.name != "CONTRIBUTING.md"]
 @pytest.mark.parametrize("page", [page for page in RUN if BLOCK.search(page.read_text())], ids=lambda page: page.name)
 def test_code_of_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WINDLASS_NATIVE")
     text = page.read_text()
     # One file with every other line blank, so that lines are the page's and wl.jit finds its function's source.
     lines = [""] * len(text.splitlines())

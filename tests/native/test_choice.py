@@ -29,12 +29,11 @@ __global__ void product(const float *a, const float *x, float *y, int n, int m) 
     for (int k = 0; k < m; k++) sum += a[i * m + k] * x[k];
     y[i] = sum;
 }
-__global__ void square(const float *a, const float *b, float *c, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n * n) return;
+__global__ void times(const float *a, const float *b, float *c, int n) {
+    int i = blockIdx.x, j = threadIdx.x;
     float sum = 0;
-    for (int k = 0; k < n; k++) sum += a[i / n * n + k] * b[k * n + i % n];
-    c[i] = sum;
+    for (int k = 0; k < n; k++) sum += a[i * n + k] * b[k * blockDim.x + j];
+    c[i * blockDim.x + j] = sum;
 }
 __global__ void slide(float *a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -45,6 +44,11 @@ N = 1 << 15
 GRID, BLOCK = N // 128, 128
 
 
+@pytest.fixture(autouse=True)
+def as_it_is_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "1")
+
+
 def numbers(dtype: Any = np.float32) -> Any:
     return np.arange(N).astype(dtype)
 
@@ -53,19 +57,25 @@ LAUNCHES: dict[str, tuple[Any, ...]] = {
     "wave": (numbers(), numbers(), N),
     "collatz": (numbers(np.int32) % 27, numbers(np.int32), N),
     "product": (np.ones(4 * N, np.float32), np.ones(4, np.float32), numbers(), N, 4),
-    "square": (*(np.ones(N, np.float32) for _ in range(3)), 181),
+    "times": (*(np.ones(16 * N, np.float32) for _ in range(3)), 2048),
     "slide": (numbers(), N),
 }
 
 
 def test_large_launches_take_the_form_that_costs_less_by_estimate() -> None:
     forms = {name: MODULE[name].explain(GRID, BLOCK, *given).form for name, given in LAUNCHES.items()}
-    assert forms == dict.fromkeys(LAUNCHES, "native") | {"square": "raised"}
+    assert forms == dict.fromkeys(LAUNCHES, "native") | {"times": "raised"}
 
 
-def test_small_launches_are_raised() -> None:
+def test_small_launches_take_native_code_which_is_called_sooner() -> None:
     report = MODULE["wave"].explain(1, 128, numbers()[:128], numbers()[:128], 128)
-    assert (report.form, report.is_raised) == ("raised", True)
+    assert (report.form, report.is_raised) == ("native", True)
+
+
+def test_what_can_be_raised_is_where_native_code_is_for_what_can_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "fallback")
+    report = MODULE["wave"].explain(GRID, BLOCK, *LAUNCHES["wave"])
+    assert (report.form, report.choice_reason) == ("raised", "what can be raised is raised (WINDLASS_NATIVE)")
 
 
 @pytest.mark.parametrize("name", ["wave", "collatz"])

@@ -23,6 +23,7 @@ from windlass.ops import (
     DotGeneral,
     DynamicSlice,
     DynamicUpdateSlice,
+    Pad,
     Reduce,
     ReduceWindow,
     Sort,
@@ -70,6 +71,9 @@ class Device:
     matrix_unit: int = 1
     """The side of the square of numbers that is multiplied by at once; smaller matrices leave it idle. (On CPUs, what
     the inner loop of a matrix product keeps in registers: a product with 3 × 3 numbers takes as long as with 8 × 8.)"""
+    one_by_one: float = 1.0
+    """The share of the rate of arithmetic that kernels reach which have no vector code: those that fold what they
+    compute, or compute what they pick and join of several arrays."""
     longest_row: float = float("inf")
     """Bytes: rows of floats that are longer are added up (or folded otherwise) one element at a time..."""
     slow_fold: float = 0.0
@@ -328,6 +332,8 @@ class _Estimate:
                 self.device.contraction_rate(_dtype(root)),
                 root.operations_in_units(self.device.matrix_unit),
             )
+        elif self.device.one_by_one < 1 and goes_one_by_one(root, inside):
+            rate *= self.device.one_by_one
         moving = moved / (self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth)
         seconds = self.device.launch + max(moving, working / rate) + self.slowness(root)
         return Cost(seconds, moved, operations, 1) + copying
@@ -494,6 +500,15 @@ def folds_apart(op: Reduce) -> bool:
     return len({value.dtype for value in op.inputs}) == count and all(
         isinstance(value, Op) and value.operands == pair for value, pair in zip(made, pairs, strict=True)
     )
+
+
+def goes_one_by_one(root: Op, inside: Collection[Op]) -> bool:
+    """Whether a kernel of these ops computes one element after another.
+
+    XLA:CPU adds floats in order, and asks of each element of what is padded or joined where it comes from.
+    """
+    is_fold = isinstance(root, Reduce) and root.inputs[0].tensor.is_float
+    return len(inside) > 1 and (is_fold or any(isinstance(op, Concatenate | Pad) for op in inside))
 
 
 def fuses(op: Op) -> bool:

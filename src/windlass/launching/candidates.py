@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
 from windlass.facts.cost import Device, estimate_cost
 from windlass.ir import Block, Op, TensorType
 from windlass.launching.emulated_time import EMULATED, EMULATED_THREAD
+from windlass.ops.control import While
 from windlass.ops.indexing import Gather, Scatter
+from windlass.ops.movement import Transpose
+from windlass.ops.reduction import Reduce
+from windlass.ops.windows import ReduceWindow
 from windlass.reports.candidate import Candidate
 
 if TYPE_CHECKING:
@@ -19,10 +23,23 @@ if TYPE_CHECKING:
     from windlass.runtime.launch_shape import LaunchShape
 
 RAISED, NATIVE = "raised", "native"
-RAISED_CALL, NATIVE_CALL = 1.1e-4, 1.5e-5
+RAISED_CALL, NATIVE_CALL = 6e-5, 1.5e-5
 """Seconds that a launch on NumPy arrays takes beyond its work."""
-GATHERED, SCATTERED = 2e-9, 1.2e-8
-"""Seconds that XLA's CPU takes for an element that is gathered, and for one that is scattered, beyond the bytes."""
+ONE_BY_ONE = 0.25
+"""The share of the CPU's arithmetic that kernels of XLA reach which fold or join what they compute (`Device`)."""
+ROUND = 1e-6
+"""Seconds that a round of a loop in a tensor program takes beyond its ops."""
+GATHERED, SCATTERED, COUNTED = 2e-9, 1.2e-8, 2e-9
+"""Seconds that XLA's CPU takes beyond the bytes for an element that is gathered, for one that is scattered, and for
+one number that scatters by one index into few places..."""
+FEW_PLACES = 1 << 16
+"""... bytes: which are in the cache."""
+TRANSPOSED = 3e-9
+"""Seconds for an element whose neighbours go elsewhere, beyond the bytes."""
+FOLDED = 6e-10
+"""Seconds for an element that is folded with its neighbours in a row, each of which waits for the one before."""
+WINDOWED = 1.2e-9
+"""Seconds for an element of a window of running sums."""
 EMULATED_OPERATION = 2e-9
 """Seconds that the emulator takes for an operation of a thread."""
 
@@ -30,9 +47,10 @@ EMULATED_OPERATION = 2e-9
 def raised_candidate(compiled: RaisedLaunch, device: Device) -> Candidate:
     """A launch as a tensor program, on NumPy arrays: what it writes goes to new memory, and is copied into them."""
     function = compiled.optimized
-    cost = estimate_cost(function.results, function.arguments, device)
+    cost = estimate_cost(function.results, function.arguments, replace(device, one_by_one=ONE_BY_ONE))
     written = sum(result.tensor.bytes for result in function.results)
-    seconds = RAISED_CALL + cost.seconds + 4 * written / device.bandwidth + _irregular_seconds(function.body)
+    copying = 4 * written / (device.cache_bandwidth if written <= device.cache else device.bandwidth)
+    seconds = RAISED_CALL + cost.seconds + copying + _irregular_seconds(function.body)
     return Candidate(RAISED, seconds)
 
 
@@ -43,7 +61,7 @@ def native_candidate(work: Work, device: Device, lanes: int, threads: int) -> Ca
 
 def emulated_candidate(shape: LaunchShape, work: Work | None) -> Candidate:
     """A launch in the emulator."""
-    least = prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
+    least = math.prod(shape.grid) * math.prod(shape.block) * EMULATED_THREAD
     return Candidate(EMULATED, least + (0.0 if work is None else work.operations * EMULATED_OPERATION))
 
 
@@ -53,11 +71,13 @@ def with_measured(candidates: tuple[Candidate, ...], measured: Mapping[str, floa
 
 
 def _irregular_seconds(block: Block, times: float = 1.0) -> float:
-    """What elements take that are gathered and scattered one by one."""
+    """What rounds of loops take, and elements that XLA takes one by one."""
     total = 0.0
     for op in block:
         total += times * _irregular(op)
         again = op.repetitions() or 1.0
+        if isinstance(op, While):
+            total += times * again * ROUND
         for region in op.regions:
             for inner in region.blocks:
                 total += _irregular_seconds(inner, times * again)
@@ -68,5 +88,12 @@ def _irregular(op: Op) -> float:
     if isinstance(op, Gather) and isinstance(op.type, TensorType):
         return GATHERED * op.type.size
     if isinstance(op, Scatter):
-        return SCATTERED * op.updates[0].tensor.size
+        is_count = len(op.inputs) == 1 and op.inputs[0].tensor.bytes <= FEW_PLACES and not op.update_window_dims
+        return (COUNTED if is_count else SCATTERED) * op.updates[0].tensor.size
+    if isinstance(op, Transpose) and op.permutation[-1:] != (op.tensor.rank - 1,):
+        return TRANSPOSED * op.tensor.size
+    if isinstance(op, Reduce) and op.inputs[0].tensor.rank - 1 in op.dimensions:
+        return FOLDED * op.inputs[0].tensor.size
+    if isinstance(op, ReduceWindow) and op.is_running:
+        return WINDOWED * op.inputs[0].tensor.size * min(math.prod(op.window_dimensions), op.RUNNING_EFFORT)
     return 0.0

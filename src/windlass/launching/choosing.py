@@ -8,7 +8,6 @@ depend on what else the machine does; but not where the user asked for the faste
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -37,7 +36,7 @@ from windlass.native.pool import thread_count
 from windlass.native.refusal import NotNative
 from windlass.native.work import Work, work_of_launch
 from windlass.reports.candidate import Candidate
-from windlass.runtime.settings import first_calls_are_checked, native_code_is_allowed, trials_are_allowed
+from windlass.runtime.settings import first_calls_are_checked, native_code_is_a_choice, trials_are_allowed
 from windlass.stablehlo.optimizing import Choices
 
 if TYPE_CHECKING:
@@ -51,10 +50,6 @@ if TYPE_CHECKING:
 else:
     jax = deferred("jax")
 
-LEAST_THREADS = 1 << 15
-"""Launches of fewer threads..."""
-LEAST_GAIN = 1e-3
-"""... that take less than so many seconds are raised: what is to be gained is less than another compiler costs."""
 SECONDS_BEFORE_TRIAL = 0.25
 """A launch is tried in its other form once its calls have taken so long in all: about what the trial itself takes."""
 FAR_APART = 20.0
@@ -82,8 +77,10 @@ class Choice:
     def work(self) -> Work | None:
         """What the loops have to do; None where there are none."""
         try:
-            return work_of_launch(specialized(self.launch), facts_of(self.launch))
+            return work_of_launch(specialized(self.launch), facts_of(self.launch), Choices().device_on().cache)
         except (NotNative, RaisingError):
+            return None
+        except Exception:  # a defect of ours, which must not take the user's result away
             return None
 
     @cached_property
@@ -99,19 +96,13 @@ class Choice:
             return Candidate(NATIVE, refusal=reason)
         device, threads = Choices().device_on(), thread_count()
         best = native_candidate(self.work, device, WIDEST, threads)
-        if best.best_known > FAR_APART * self.raised.best_known or self.is_small:
+        if best.best_known > FAR_APART * self.raised.best_known:
             return best
         try:
             code = self.prepared_native.code
         except NotNative as reason:
             return Candidate(NATIVE, refusal=reason.reason)
         return native_candidate(self.work, device, code.width, 1 if code.is_ordered else threads)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether little is to be gained whichever form it takes."""
-        threads = math.prod((*self.launch.shape.grid, *self.launch.shape.block))
-        return threads < LEAST_THREADS and self.raised.best_known < LEAST_GAIN
 
     @cached_property
     def prepared_native(self) -> NativeForm:
@@ -139,8 +130,6 @@ class Choice:
                 return known.fastest(), "it was the fastest when it was tuned"
             if known.are_same:
                 return known.fastest(), "it was the fastest when both were tried"
-        if self.is_small:
-            return RAISED, "the launch is small"
         if self.native.refusal:
             return RAISED, self.native.refusal
         is_less = self.native.best_known < self.raised.best_known
@@ -174,8 +163,8 @@ class Choice:
     def _refusal(self) -> str | None:
         """Why the launch is not to run as native code by itself; None where it may."""
         raised = self.compiled.raised
-        if not native_code_is_allowed():
-            return "native code is forbidden (WINDLASS_NATIVE)"
+        if not native_code_is_a_choice():
+            return "what can be raised is raised (WINDLASS_NATIVE)"
         if first_calls_are_checked():
             return "first calls are compared with the emulator (WINDLASS_CHECK)"
         if jax.default_backend() != "cpu":

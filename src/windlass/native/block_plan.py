@@ -75,22 +75,15 @@ class BlockPlan(Plan):
 
     _are_threads_independent = False
 
+    def __init__(self, function: Function, facts: LaunchFacts, *, is_known_independent: bool) -> None:
+        super().__init__(function, facts, is_known_independent=is_known_independent)
+        self._one_lane: set[Parallel] = set()
+        """Pieces that have turned out to need one lane."""
+        self._widest = 1
+
     def compile(self) -> NativeCode:
         """Native code that runs the threads of a block piece by piece."""
-        self.refuse_waiting()
-        try:
-            self.split = split_at_meetings(self.launch, self.grid, self.block)
-        except CannotSplit as reason:
-            raise NotNative(reason.reason, reason.position) from None
-        self.launch = self.split.grid
-        extents = zip(self.split.ids, self.facts.extents, strict=True)
-        known = {value: extent for values, extent in extents for value in values}
-        self.ranges = LaunchRanges(known | dict.fromkeys(self.split.warps, -(-math.prod(self.block) // WARP)))
-        self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
-        for piece in list(self.launch.body.walk()):
-            if isinstance(piece, Parallel) and piece.kind in ("block", "lane"):
-                simplify(piece.body.block, self._reader(piece)[0])
-        self._one_lane: set[Parallel] = set()
+        self.split_into_pieces()
         while True:
             self._widest = 1
             sites: list[Site] = []
@@ -114,6 +107,25 @@ class BlockPlan(Plan):
         blocks = math.prod(self.grid) if math.prod(self.block) else 0
         most_parts = min(blocks, 1) if self.is_ordered else blocks
         return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), self._widest, self.is_ordered)
+
+    def split_into_pieces(self) -> None:
+        """Put a grid of pieces in the place of the launch.
+
+        Raises NotNative where there is none.
+        """
+        self.refuse_waiting()
+        try:
+            self.split = split_at_meetings(self.launch, self.grid, self.block)
+        except CannotSplit as reason:
+            raise NotNative(reason.reason, reason.position) from None
+        self.launch = self.split.grid
+        extents = zip(self.split.ids, self.facts.extents, strict=True)
+        known = {value: extent for values, extent in extents for value in values}
+        self.ranges = LaunchRanges(known | dict.fromkeys(self.split.warps, -(-math.prod(self.block) // WARP)))
+        self.indices = IndexReader(self._known_indices(), self.ids.dimensions)
+        for piece in list(self.launch.body.walk()):
+            if isinstance(piece, Parallel) and piece.kind in ("block", "lane"):
+                simplify(piece.body.block, self._reader(piece)[0])
 
     def proves_independence(self, *, floats_may_be_rounded: bool = False) -> bool:
         """Whether blocks come to places of their own: so do all threads, or those of any two blocks."""
@@ -147,7 +159,7 @@ class BlockPlan(Plan):
         memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
         memory.sites = sites
         arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
-        shape = BlockShape(self.block, self.facts.shared_bytes, self._width_of, self._bounds_of)
+        shape = BlockShape(self.block, self.facts.shared_bytes, self.width_of, self.bounds_of)
         writer = BlockWriter(memory, arithmetic, self.ranges, shape)
         self.enter(self.function, lanes, memory)
         with text.counted("block", "%from", "%to", 1) as number:
@@ -175,9 +187,9 @@ class BlockPlan(Plan):
             )
         )
 
-    def _width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
+    def width_of(self, piece: Parallel) -> tuple[int, dict[Value, Stride]]:
         """How many threads of a piece run in the lanes of a vector."""
-        low, high = self._bounds_of(piece, {}).ranges[0]
+        low, high = self.bounds_of(piece, {}).ranges[0]
         width = WIDEST if not _has_short_loop(piece) else 4 * WIDEST
         while width > 1 and piece not in self._one_lane:
             if self.block[0] % width == 0 and width <= high - low and self._may_go_in_step(piece, width):
@@ -200,7 +212,8 @@ class BlockPlan(Plan):
         reader = PieceReader(piece, known, apart.dimensions, self.ranges)
         return reader, {each.name: each for each in apart.dimensions}
 
-    def _bounds_of(self, piece: Parallel, names: Mapping[Value, str]) -> PieceBounds:
+    def bounds_of(self, piece: Parallel, names: Mapping[Value, str]) -> PieceBounds:
+        """Which threads have something to do in a piece before which the values with these names are known."""
         reader, dimensions = self._reader(piece)
         return find_bounds(piece, reader, [dimensions.get(f"thread.{axis}") for axis in "xyz"], names)
 

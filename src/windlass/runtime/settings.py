@@ -12,9 +12,17 @@ def fallback_is_allowed() -> bool:
     return not read_choice("WINDLASS_FALLBACK", {"error": True, "emulate": False})
 
 
+_NATIVE = {"0": False, "false": False, "no": False, "off": False, "1": True, "fallback": True}
+
+
 def native_code_is_allowed() -> bool:
     """Whether launches may run as native code by themselves; `WINDLASS_NATIVE=0` forbids it."""
-    return not read_choice("WINDLASS_NATIVE", {"0": True, "false": True, "no": True, "off": True, "1": False})
+    return not read_choice("WINDLASS_NATIVE", {word: not is_allowed for word, is_allowed in _NATIVE.items()})
+
+
+def native_code_is_a_choice() -> bool:
+    """Whether that holds of launches that can be raised, too; with `WINDLASS_NATIVE=fallback` these are raised."""
+    return not read_choice("WINDLASS_NATIVE", {word: word != "1" for word in _NATIVE})
 
 
 def driver_is_allowed() -> bool:
