@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from windlass.launching.explaining import explain
     from windlass.launching.native_kernel import native
     from windlass.launching.tuning import tune
+    from windlass.processes.checkpoint import checkpoint
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ _PLACES = {
     "audit": "windlass.functions.audit",
     "autodiff": "windlass.functions.activities",
     "check_rule": "windlass.functions.rules",
+    "checkpoint": "windlass.processes.checkpoint",
     "communication": "windlass.functions.communication",
     "custom_jvp": "windlass.functions.custom_rules",
     "custom_vjp": "windlass.functions.custom_rules",
@@ -124,6 +126,7 @@ __all__ = [
     "autodiff",
     "c",
     "check_rule",
+    "checkpoint",
     "communication",
     "cuda",
     "custom_jvp",

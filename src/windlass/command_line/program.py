@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from windlass.command_line import explain as explaining
     from windlass.command_line import gpu as gpu_code
     from windlass.command_line import guessing
+    from windlass.command_line import launch as launching_processes
     from windlass.command_line import optimize as optimizing
     from windlass.command_line import run as running
     from windlass.command_line import script as scripts
+    from windlass.processes import supervisor as supervising
     from windlass.stablehlo import optimizing as choosing
 else:
     auditing = deferred("windlass.command_line.audit")
@@ -42,6 +44,7 @@ else:
     explaining = deferred("windlass.command_line.explain")
     gpu_code = deferred("windlass.command_line.gpu")
     guessing = deferred("windlass.command_line.guessing")
+    launching_processes = deferred("windlass.command_line.launch")
     keeping = deferred("windlass.command_line.cache")
     listing = deferred("windlass.command_line.catalogue")
     optimizing = deferred("windlass.command_line.optimize")
@@ -49,6 +52,7 @@ else:
     schedules = deferred("windlass.schedules")
     running = deferred("windlass.command_line.run")
     scripts = deferred("windlass.command_line.script")
+    supervising = deferred("windlass.processes.supervisor")
 
 OK, WRONG_INPUT = 0, 1
 
@@ -97,8 +101,8 @@ _WITHOUT = option("--without", action="append", default=[], help="A rule to be l
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program on the arguments (by default the process's own) and exit with its status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if not any(word.endswith(".py") for word in words):
-        # A Python script has handlers and ways to end of its own.
+    if words[:1] != ["launch"] and not any(word.endswith(".py") for word in words):
+        # A Python script has handlers and ways to end of its own, and whoever starts processes ends them.
         end_when_interrupted()
     sys.exit(run(words))
 
@@ -173,15 +177,21 @@ def _end_of_output(error: OSError) -> int:
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
     """The words for Windlass, and those for the program that is run: all after a Python script, or after two dashes.
 
+    For `launch`, the script's name is the first of the latter.
+
     >>> _split(["run", "main.cu", "-I", "include", "--", "8"]), _split(["run", "--report", "x.py", "-n", "8"])
     ((['run', 'main.cu', '-I', 'include'], ['8']), (['run', '--report', 'x.py'], ['-n', '8']))
+    >>> _split(["launch", "-n", "4", "x.py", "8"]), _split(["launch", "-n", "4", "--", "x", "8"])
+    ((['launch', '-n', '4'], ['x.py', '8']), (['launch', '-n', '4'], ['x', '8']))
     """
-    if words[:1] != ["run"]:
+    if words[:1] not in (["run"], ["launch"]):
         return words, []
     dashes = words.index("--") if "--" in words else len(words)
     script = next((place for place, word in enumerate(words[:dashes]) if place and word.endswith(".py")), None)
     if script is None:
         return words[:dashes], words[dashes + 1 :]
+    if words[0] == "launch":
+        return words[:script], words[script:]
     rest = words[script + 1 :]
     return words[: script + 1], rest[1:] if rest[:1] == ["--"] else rest
 
@@ -317,6 +327,35 @@ def run_program(
         return scripts.run_script(sources[0], rest, mode, report, explained)
 
     return running.run_sources(sources, rest, include, define, standard, mode, report, explained)
+
+
+@commands.add(
+    "launch",
+    option("-n", dest="count", type=int, help="How many processes to start on this machine."),
+    option("--devices-per-process", type=int, help="Devices that each process has; by default one."),
+    option("--timeout", type=float, help="A process that makes no step for so many seconds hangs."),
+    option("--restart", type=int, default=0, help="How often all are started again after one has failed."),
+    option("--shrink", action="store_true", help="Start again without the one that failed."),
+    option("--logs", type=Path, help="A folder for what the others than the first print; else kept after a failure."),
+    takes_rest=True,
+)
+def launch(
+    count: int | None,
+    devices_per_process: int | None,
+    timeout: float | None,
+    restart: int,
+    shrink: bool,
+    logs: Path | None,
+    rest: Sequence[str],
+) -> int:
+    """Run a Python script as several processes that JAX connects: windlass launch -n 4 script.py ARGUMENTS.
+
+    Only the first process prints. When one fails or hangs, all are ended, and started again if that is asked for.
+    Without -n the script runs in this process, one of those that Slurm, Open MPI or Kubernetes has started.
+    """
+    return launching_processes.launch(
+        rest, count, devices_per_process, supervising.Watch(timeout, restart, shrink), logs
+    )
 
 
 @commands.add(

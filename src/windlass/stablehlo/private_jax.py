@@ -34,6 +34,13 @@ def is_started() -> bool:
     return xla_bridge.backends_are_initialized()
 
 
+def process_number() -> int:
+    """Which of the program's processes this is, as `jax.distributed` was told; XLA is not started for it."""
+    from jax._src import distributed  # pyright: ignore[reportPrivateImportUsage]
+
+    return distributed.global_state.process_id
+
+
 def default_compile_options() -> Any:
     """The options with which JAX compiles for one device: XLA's own defaults drop NaN in minimum and maximum."""
     from jax._src import compiler  # pyright: ignore[reportPrivateImportUsage]
