@@ -38,7 +38,7 @@ class Outcome:
     kernels: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
     def count(self, place: int) -> int:
-        """How many kernels ran raised (0) or emulated (1)."""
+        """How many kernels ran compiled, raised or native (0), or emulated (1)."""
         return sum(1 for each in self.kernels.values() if each[place])
 
 
@@ -77,10 +77,9 @@ def run_program(program: SuiteProgram, folder: Path, data: Path, mode: str, limi
             if data in each.parents:
                 each.unlink()
     errors = done.stderr.decode(errors="replace")
-    kernels = re.findall(r"^(\S.*?)\s+(\d+)\s+(\d+)\s+(?:\d+\s+)?\d+\.\d+\b", errors, re.MULTILINE)
-    return Outcome(
-        done.returncode, text, errors, seconds, {name: (int(raised), int(other)) for name, raised, other in kernels}
-    )
+    kernels = re.findall(r"^(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+\d+\s+\d+\.\d+\b", errors, re.MULTILINE)
+    counts = {name: (int(raised) + int(native), int(other)) for name, raised, native, other in kernels}
+    return Outcome(done.returncode, text, errors, seconds, counts)
 
 
 def _is_text(content: bytes) -> bool:
@@ -106,7 +105,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="windlass-inputs-") as made:
         data = Path(made)
         write_inputs(data)
-        print("| program | size | kernels raised | emulated | output | seconds: emulated | " + words.mode + " |")
+        print("| program | size | kernels compiled | emulated | output | seconds: emulated | " + words.mode + " |")
         print("|---|---|---:|---:|---|---:|---:|")
         for program in make_programs(root):
             if not re.search(words.only, program.name):

@@ -31,11 +31,11 @@ COMPILE = ("-O3", "-march=native", "-fopenmp", "-fcommon", "-w")
 
 @dataclass(frozen=True)
 class Measured:
-    """CPU seconds in kernels or regions, and how many ran; `emulated` are kernels that did not run as native code."""
+    """CPU seconds in kernels or regions, and how many ran; `others` are kernels that did not run as native code."""
 
     seconds: float
     count: int
-    emulated: Sequence[str] = ()
+    others: Sequence[str] = ()
 
 
 class NotRun(Exception):
@@ -88,9 +88,11 @@ class Bench:
         paths = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
         environment = {"WINDLASS_NUM_THREADS": str(self.threads), "PYTHONPATH": paths, "COLUMNS": "250"}
         report = self._call_in_folder(command, environment, result)
-        rows = re.findall(r"^(\S.*?)\s+(\d+)\s+(\d+)\s+(?:\d+\s+)?\d+\.\d+\b", report, re.MULTILINE)
+        rows = re.findall(r"^(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)\s+\d+\s+\d+\.\d+\b", report, re.MULTILINE)
         found = _read(result)
-        return Measured(found.seconds, found.count, [name for name, _, emulated in rows if int(emulated)])
+        return Measured(
+            found.seconds, found.count, [name for name, raised, _, emulated in rows if int(raised) or int(emulated)]
+        )
 
     def _arguments(self, program: SuiteProgram) -> list[str]:
         return program.arguments.replace(DATA, str(self.data)).replace(THREADS, str(self.threads)).split()
@@ -165,8 +167,8 @@ def main() -> None:
                 continue
             one, other = (min(each, key=lambda measured: measured.seconds) for each in (ours, theirs))
             row = [name, pair.cuda.size, spell_time(one.seconds), str(one.count), spell_time(other.seconds)]
-            if one.emulated:
-                ratio = "emulated: " + ", ".join(one.emulated)
+            if one.others:
+                ratio = "not native: " + ", ".join(one.others)
             else:
                 ratios.append(other.seconds / one.seconds)
                 ratio = f"{ratios[-1]:.2f}"

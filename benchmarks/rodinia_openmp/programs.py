@@ -84,18 +84,18 @@ def pairs(root: Path) -> list[Pair]:
             "leukocyte/OpenMP", cells, f"2 {THREADS} {DATA}/cells.avi", old, "-I", "../meschach_lib",
         ),
         pair(
-            "lud", "512²", "-s 512",
-            "lud/omp", ("lud.c", "lud_omp.c", "../common/common.c"), f"-n {THREADS} -s 512", old, "-I", "../common",
+            "lud", "256²", "-s 256",
+            "lud/omp", ("lud.c", "lud_omp.c", "../common/common.c"), f"-n {THREADS} -s 256", old, "-I", "../common",
         ),
-        pair("myocyte", "20 ms", "20 1 0", "myocyte", ("main.c",), f"20 1 0 {THREADS}", old),
+        pair("myocyte", "2 ms", "2 1 0", "myocyte", ("main.c",), f"2 1 0 {THREADS}", old),
         pair(
             "nn", "40,960 records", f"{DATA}/many_hurricanes.txt -r 5 -lat 30 -lng 90",
             "nn", ("nn_openmp.c",), f"{DATA}/many_hurricanes.txt 5 30 90", old,
         ),
         pair("nw", "1024²", "1024 10", "nw", ("needle.cpp",), f"1024 10 {THREADS}"),
         pair(
-            "particlefilter (float)", "64², 4 frames, 4,096 particles", "-x 64 -y 64 -z 4 -np 4096",
-            "particlefilter", ("ex_particle_OPENMP_seq.c",), "-x 64 -y 64 -z 4 -np 4096", old,
+            "particlefilter (float)", "64², 4 frames, 1,024 particles", "-x 64 -y 64 -z 4 -np 1024",
+            "particlefilter", ("ex_particle_OPENMP_seq.c",), "-x 64 -y 64 -z 4 -np 1024", old,
         ),
         pair("pathfinder", "100 rows of 100,000", "100000 100 20", "pathfinder", ("pathfinder.cpp",), "100000 100"),
         pair(

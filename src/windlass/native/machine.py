@@ -136,6 +136,12 @@ def vector_functions() -> tuple[str, ...]:
 
 
 @cache
+def has_masked_stores() -> bool:
+    """Whether vectors are stored under masks as fast as without: by AVX-512."""
+    return bool(llvm.get_host_cpu_features().get("avx512vl"))
+
+
+@cache
 def _address_of(name: str) -> int | None:
     if name in VECTOR_FUNCTIONS:
         return _find((ctypes.CDLL("libmvec.so.1"),), name)

@@ -27,6 +27,7 @@ from windlass.loops import (
 )
 from windlass.loops.variable_names import readable
 from windlass.native.lanes import Lanes
+from windlass.native.masked_stores import store_lanes
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.row_begins import RowBegin, find_row_begin
 from windlass.native.text import ALL, FLOATS, scalar_type, type_suffix
@@ -201,9 +202,7 @@ class MemoryWriter:
             if lanes.mask is None:
                 text.do(f"store {many} {value}, ptr {pointer}, align {align}")
             else:
-                suffix = f"{type_suffix(dtype, lanes.width)}.p0"
-                given = (f"{many} {value}", f"ptr align {align} {pointer}", self._mask(lanes.mask))
-                text.do_call(f"llvm.masked.store.{suffix}", *given)
+                store_lanes(text, dtype, value, pointer, lanes.mask, align)
             return ""
 
         def scatter(mask: str | None) -> str:
