@@ -87,7 +87,13 @@ def count_messages(text: str) -> list[Message]:
 
 def bytes_per_run(messages: Iterable[Message]) -> float:
     """How much each device receives in a run; of loops of unknown length it is taken that they go round some times."""
-    return sum(each.bytes * (USUAL_ROUNDS**each.depth if each.rounds is None else each.rounds) for each in messages)
+    return totals_per_run(messages)[0]
+
+
+def totals_per_run(messages: Iterable[Message]) -> tuple[float, float]:
+    """How many bytes each device receives in a run, and in how many messages."""
+    counted = [(each, USUAL_ROUNDS**each.depth if each.rounds is None else each.rounds) for each in messages]
+    return sum(each.bytes * rounds for each, rounds in counted), sum(rounds for each, rounds in counted if each.bytes)
 
 
 def _gather(computations: Mapping[str, _Computation], name: str, rounds: int | None, depth: int) -> list[Message]:

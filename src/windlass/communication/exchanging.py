@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windlass.communication.halo_exchange import Channels
+from windlass.communication.machines import CPUS, Machine
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_block
@@ -21,10 +22,11 @@ def holds_constraints(module: Module) -> bool:
     return any(isinstance(op, Opaque) and op.operation == CONSTRAINT for op in ops)
 
 
-def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None]) -> Module | None:
+def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], machine: Machine = CPUS) -> Module | None:
     """The program with its halos exchanged by regions of local code; None where there is nothing to exchange.
 
-    `shardings` are those of the main function's arguments, where they are known. The module is not changed.
+    `shardings` are those of the main function's arguments, where they are known; `machine` says what a message costs
+    beside bytes. The module is not changed.
     """
     copy = module.clone()
     main = copy.main
@@ -38,7 +40,7 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None]) -> M
     if found is None:
         return None
     try:
-        count = exchange_in_block(main.body, found, Channels())
+        count = exchange_in_block(main.body, found, Channels(), machine)
     except (Unreadable, TypeFault):
         return None
     return copy if count else None

@@ -66,20 +66,25 @@ class Halo:
         )
 
 
-def count_bytes(mesh: Mesh, halos: Sequence[Halo]) -> int:
-    """How many bytes each device sends in an exchange."""
+def count_traffic(mesh: Mesh, halos: Sequence[Halo]) -> tuple[int, int]:
+    """How many bytes each device sends in an exchange, and in how many messages."""
     total = 0
+    messages: set[tuple[tuple[str, ...], int, str]] = set()
     for halo in halos:
         shape = halo.part.shape
         done: set[int] = set()
         for axis in _axes_in_order(mesh, halo):
+            division = halo.divisions[axis]
+            assert division is not None
             for end in (0, 1):
                 face = halo.face(axis, end, done)
                 sizes = [size + high - low for size, (low, high) in zip(shape, face, strict=True)]
                 sizes[axis] = max(halo.widths[axis][end], 0)
-                total += math.prod(sizes) * halo.part.tensor.numpy_dtype.itemsize
+                if sizes[axis]:
+                    total += math.prod(sizes) * halo.part.tensor.numpy_dtype.itemsize
+                    messages.add((division.names, end, halo.part.dtype))
             done.add(axis)
-    return total
+    return total, len(messages)
 
 
 def exchange_halos(

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 from windlass.communication.propagation import Divisions
 from windlass.ir import Value
+from windlass.ir.core import Op
+from windlass.ir.values import Result
 
 
 @dataclass(frozen=True)
@@ -71,3 +73,10 @@ class Ring:
         if rounds:
             self.goes_round.add(names)
         return number - rounds * extent
+
+
+def owner_of(value: Value) -> Op | None:
+    """The op that gives the value; None for parameters of blocks."""
+    if isinstance(value, Op):
+        return value
+    return value.owner if isinstance(value, Result) else None

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
+from windlass.communication.ordered_numbers import from_ordered, to_ordered
 from windlass.communication.places import OWN, Local, Read, Ring
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Division, Divisions, Propagation
 from windlass.facts.known_values import known_start
-from windlass.ir import Value
+from windlass.ir import Region, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
 from windlass.ops import (
@@ -30,6 +31,9 @@ from windlass.ops import (
     DynamicSlice,
     DynamicUpdateSlice,
     Iota,
+    Maximum,
+    Minimum,
+    Or,
     Pad,
     Reduce,
     ReduceWindow,
@@ -40,6 +44,8 @@ from windlass.ops import (
     TensorOp,
     Transpose,
 )
+from windlass.ops.combiners import combiner_region, is_identity
+from windlass.ops.conversion import bit_width
 from windlass.ops.pointwise import Elementwise
 
 BY_LETTERS = (
@@ -103,6 +109,8 @@ class Reader:
     steps: list[Step] = field(default_factory=list[Step])
     shifts: bool = False
     """Whether anything is moved along a divided axis."""
+    folds: bool = False
+    """Whether anything is folded along one."""
 
     def divisions(self, value: Value, op: Op) -> Divisions:
         found = self.propagation.divisions(value)
@@ -471,7 +479,10 @@ class Reader:
 
     def _read_fold(self, op: Reduce) -> None:
         """A fold of each device's own elements, and then of what all devices have."""
-        if len(op.inputs) != 1 or op.combiner is None or captures(op.body):
+        combiner = op.combiner
+        # Each device begins with the first value: one that leaves a trace would do so many times.
+        is_repeatable = combiner in (And, Maximum, Minimum, Or) or is_identity(op.init_values[0], combiner)
+        if len(op.inputs) != 1 or combiner is None or captures(op.body) or not is_repeatable:
             raise Unreadable(op)
         given = self.divisions(op.inputs[0], op)
         local, init = self.local(op.inputs[0], op), self.local(op.init_values[0], op)
@@ -509,9 +520,9 @@ class Reader:
                     part = Select(is_there, part, BroadcastInDim(start, part.shape, ()))
             (own,) = Reduce((part,), (start,), op.dimensions, op.body.clone({})).results
             names = tuple(name for _, division in folded for name in division.names)
-            groups = making.mesh.groups(names)
-            return AllReduce((own,), groups, op.body.clone({}), making.channels.take(FIRST_FOR_FOLDS), True).results
+            return [_fold_over_devices(own, combiner, op.body, making.mesh.groups(names), making.channels)]
 
+        self.folds = True
         self._enter(op.results[0], starts, flags)
         reads = (Read(local.base, tuple(axes), (0,) * len(axes)), Read(init.base, (), ()))
         self.steps.append(Step(op, reads, make))
@@ -539,6 +550,22 @@ class Reader:
 
     def _note_shift(self, divisions: Divisions, moves: Sequence[bool]) -> None:
         self.shifts |= any(move and division is not None for move, division in zip(moves, divisions, strict=True))
+
+
+def _fold_over_devices(
+    own: Value, combiner: type[Op], body: Region, groups: tuple[tuple[int, ...], ...], channels: Channels
+) -> Value:
+    """What all devices of a group have, folded."""
+
+    def fold(value: Value, computation: Region) -> Value:
+        return AllReduce((value,), groups, computation, channels.take(FIRST_FOR_FOLDS), True).results[0]
+
+    if combiner in (Maximum, Minimum) and own.tensor.is_float and bit_width(own.dtype) >= 16:
+        is_greatest = combiner is Maximum
+        ordered = to_ordered(own, is_greatest)
+        found = fold(ordered, combiner_region(Maximum, ordered.dtype))
+        return from_ordered(found, own.dtype, is_greatest)
+    return fold(own, body.clone({}))
 
 
 def _inside(

@@ -1,8 +1,8 @@
 """Which ops of a block become regions of local code.
 
 The ops are taken in stages: a stage computes all that can be computed from what is there before it, and what is left
-to XLA comes between. An op that keeps a stage from being a region is left to XLA, and so is a stage that moves nothing
-along a divided axis: XLA divides such ops as well by itself.
+to XLA comes between. An op that keeps a stage from being a region is left to XLA, and so is a stage that neither moves
+nor folds anything along a divided axis: XLA divides such ops as well by itself.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from windlass.communication.halo_exchange import Channels
+from windlass.communication.machines import Machine
+from windlass.communication.places import owner_of
 from windlass.communication.propagation import CONSTRAINT, Divisions, Propagation
 from windlass.communication.reading import READABLE, Reader
-from windlass.communication.stages import Stage, owner_of
+from windlass.communication.stages import Stage
 from windlass.ir import Block, Builder, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
@@ -26,18 +28,18 @@ WIDE = 0.25
 exchanged too, if anything can be."""
 
 
-def exchange_in_block(block: Block, propagation: Propagation, channels: Channels) -> int:
+def exchange_in_block(block: Block, propagation: Propagation, channels: Channels, machine: Machine) -> int:
     """Make regions of the block's ops, and of those within its loops and branches; gives how many there are."""
     count = 0
     for op in tuple(block):
         if isinstance(op, While | Branching):
-            inner = sum(exchange_in_block(region.block, propagation, channels) for region in op.regions)
+            inner = sum(exchange_in_block(region.block, propagation, channels, machine) for region in op.regions)
             if inner and isinstance(op, Branching):
                 _constrain(op, propagation)
             count += inner
     # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
     selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
-    chosen = min(selections, key=Selection.bytes_sent)
+    chosen = min(selections, key=lambda selection: selection.cost(machine))
     if chosen.regions:
         _rebuild(block, chosen, channels)
     return count + len(chosen.regions)
@@ -95,9 +97,9 @@ class Selection:
     def is_cheap(self, op: Op) -> bool:
         return Reader(self.propagation).is_cheap(op)
 
-    def bytes_sent(self) -> float:
-        """How many bytes each device sends for all regions; infinitely many where there are none."""
-        return sum(stage.bytes_sent() for stage in self.regions.values()) if self.regions else math.inf
+    def cost(self, machine: Machine) -> float:
+        """How long the exchanges of all regions take, by estimate; for ever where there are none."""
+        return sum(stage.cost(machine) for stage in self.regions.values()) if self.regions else math.inf
 
     def _find(self) -> dict[int, Stage]:
         while self.inside:
@@ -118,7 +120,7 @@ class Selection:
                 if width > WIDE and self._delay(stage, number):
                     is_settled = False
                     break
-                if width > 1 or not stage.reader.shifts or not stage.outputs:
+                if width > 1 or not (stage.reader.shifts or stage.reader.folds) or not stage.outputs:
                     self.inside -= set(stage.ops)
                     is_settled = False
                     break

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windlass.communication.halo_exchange import Channels, Extents, Halo, count_bytes, exchange_halos
-from windlass.communication.places import OWN, Read
+from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos
+from windlass.communication.combining import combine_folds
+from windlass.communication.machines import Machine
+from windlass.communication.places import OWN, Read, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.core import Op
-from windlass.ir.values import Result
 from windlass.ops import Opaque, OpaqueTerminator, Slice
 from windlass.ops.shardings import Sharding
 
@@ -121,15 +122,15 @@ class Stage:
                 shares.append(max(-extent[0], extent[1]) / division.length)
         return max(shares)
 
-    def bytes_sent(self) -> int:
-        """How many bytes each device sends for the region."""
+    def cost(self, machine: Machine) -> float:
+        """How long the exchange of halos takes, by estimate."""
         types = [_local_type(value, self._divisions(value)) for value in self.inputs]
         parts = Block(types).arguments
         halos = [
             Halo(part, self._divisions(value), self.boxes[value])
             for value, part in zip(self.inputs, parts, strict=True)
         ]
-        return count_bytes(self.propagation.mesh, halos)
+        return machine.cost(*count_traffic(self.propagation.mesh, halos))
 
     # -- made -----------------------------------------------------------------------------------------------------
 
@@ -153,6 +154,7 @@ class Stage:
                 extents = ((0, 0),) * len(divisions)
                 results.append(self._take(Read(local.base, axes, distances), extents, parts))
             OpaqueTerminator(END, tuple(results), (), (), ())
+        combine_folds(block)
 
         def list_shardings(values: Sequence[Value]) -> str:
             texts = [
@@ -222,13 +224,6 @@ class Stage:
         found = self.propagation.divisions(value)
         assert found is not None
         return found
-
-
-def owner_of(value: Value) -> Op | None:
-    """The op that gives the value; None for parameters of blocks."""
-    if isinstance(value, Op):
-        return value
-    return value.owner if isinstance(value, Result) else None
 
 
 def _local_type(value: Value, divisions: Divisions) -> Any:

@@ -152,11 +152,17 @@ class Code:
             keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
             for function in module.functions.values():
                 keep(function)
-        if not self.is_given:
-            module = distribute(module, surroundings, device.name)
-            is_settled = self.limbs is not None
-            finish(module, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
-        avoid_miscompilations(module, device, surroundings)
+
+        def complete(form: Module) -> None:
+            if not self.is_given:
+                is_settled = self.limbs is not None
+                finish(form, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
+            avoid_miscompilations(form, device, surroundings)
+
+        if self.is_given:
+            complete(module)
+        else:
+            module = distribute(module, surroundings, device.name, complete)
         asks = surroundings.is_whole and device.name == "cpu" and (add_polls(module) > 0 or calls_native_code(module))
         text = export_bytecode(module)
         self.seconds["exporting"] = time.perf_counter() - begun

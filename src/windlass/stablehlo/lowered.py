@@ -44,11 +44,13 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     for each in (module, plain):
         if each is not None:
             settle_precision(each, choices, None if surroundings.is_partitioned else device)
-    module = distribute(module, surroundings, platforms[0], plain)
     until, is_settled = begun + choices.compile_seconds, choices.precision is not None
-    finish(module, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
-    avoid_miscompilations(module, device, surroundings)
-    return export_bytecode(module)
+
+    def complete(form: Module) -> None:
+        finish(form, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
+        avoid_miscompilations(form, device, surroundings)
+
+    return export_bytecode(distribute(module, surroundings, platforms[0], complete, plain))
 
 
 def settle_precision(module: Module, choices: Choices, device: Device | None = None) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -13,7 +14,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from windlass.communication.counting import bytes_per_run, count_messages
+from windlass.communication.counting import count_messages, totals_per_run
 from windlass.ir import Module, TensorType
 from windlass.ops.shardings import Sharding
 from windlass.stablehlo.embedding import embed_module
@@ -25,26 +26,36 @@ OPTIONS: dict[str, str | bool] = {"xla_backend_optimization_level": "0"}
 
 measured_call: Any = Primitive("windlass_measured")
 measured_call.multiple_results = True
-_known: dict[Any, float | None] = {}
 
 
-def measure_bytes(module: Module, shardings: Sequence[Sharding | None], platform: str) -> float | None:
-    """The bytes that each device receives when the program runs on arguments that are divided so.
+class Traffic(NamedTuple):
+    """What each device receives in a run."""
 
-    Loops of unknown length count as if they went round some times. None where XLA doesn't compile the program by
+    bytes: float
+    messages: float
+
+
+UNKNOWN = Traffic(math.inf, math.inf)
+_known: dict[Any, Traffic] = {}
+
+
+def measure_traffic(module: Module, shardings: Sequence[Sharding | None], platform: str) -> Traffic:
+    """What each device receives when the program runs on arguments that are divided so.
+
+    Loops of unknown length count as if they went round some times. `UNKNOWN` where XLA doesn't compile the program by
     itself, or has fewer devices.
     """
     types = [value.type for value in (*module.main.arguments, *module.main.results)]
     meshes = {sharding.mesh for sharding in shardings if sharding is not None}
     if len(meshes) != 1 or not all(isinstance(type_, TensorType) for type_ in types):
-        return None
+        return UNKNOWN
     (mesh,) = meshes
     try:
         devices = jax.devices(platform)
     except RuntimeError:
-        return None
+        return UNKNOWN
     if len(devices) < mesh.devices:
-        return None
+        return UNKNOWN
     text = export_bytecode(module)
     key = (hashlib.sha256(text).digest(), tuple(shardings), platform)
     if key not in _known:
@@ -56,7 +67,7 @@ def measure_bytes(module: Module, shardings: Sequence[Sharding | None], platform
     return _known[key]
 
 
-def _measure(text: bytes, module: Module, shardings: Sequence[Sharding | None], mesh: Any) -> float | None:
+def _measure(text: bytes, module: Module, shardings: Sequence[Sharding | None], mesh: Any) -> Traffic:
     results = tuple((result.shape, str(np.dtype(result.tensor.numpy_dtype))) for result in module.main.results)
 
     def run(*arguments: Any) -> Any:
@@ -73,9 +84,11 @@ def _measure(text: bytes, module: Module, shardings: Sequence[Sharding | None], 
     try:
         with jax.enable_x64(True):
             compiled = jax.jit(run).lower(*arguments).compile(OPTIONS)
-        return bytes_per_run(count_messages(compiled.as_text() or ""))
-    except Exception:  # whatever XLA can't compile apart
-        return None
+        return Traffic(*totals_per_run(count_messages(compiled.as_text() or "")))
+    except Exception as e:  # whatever
+        import os
+        if os.environ.get("HALO_DBG"): print(str(e)[:1500])
+        return UNKNOWN
 
 
 def _infer(*_: Any, text: bytes, results: tuple[tuple[tuple[int, ...], str], ...]) -> list[Any]:
