@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from windlass.communication.halo_exchange import Channels
 from windlass.communication.machines import CPUS, Machine
+from windlass.communication.preparing import write_as_slices, write_scatters_as_updates
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_block
-from windlass.ir import Builder, Function, Module, Value
+from windlass.ir import Module, Value
 from windlass.ir.values import TypeFault
-from windlass.ops import Opaque, Scatter
+from windlass.ops import Opaque
 from windlass.ops.shardings import Sharding
-from windlass.rules.scatters import update_of_known_block
 
 
 def holds_constraints(module: Module) -> bool:
@@ -35,8 +35,10 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
         for argument, sharding in zip(main.arguments, shardings, strict=True)
         if sharding is not None and len(sharding.axes) == argument.tensor.rank
     }
-    _write_scatters_as_updates(main)
+    write_scatters_as_updates(main)
     found = propagate(main, known)
+    if found is not None and write_as_slices(main, found):
+        found = propagate(main, known)
     if found is None:
         return None
     try:
@@ -44,14 +46,3 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     except (Unreadable, TypeFault):
         return None
     return copy if count else None
-
-
-def _write_scatters_as_updates(function: Function) -> None:
-    """Write what is scattered to a block of known places as an update of it, whatever that costs on one device."""
-    for op in [op for op in function.walk() if isinstance(op, Scatter)]:
-        assert op.block is not None
-        with Builder(op.block, before=op, source=op.source):
-            found = update_of_known_block(op, any_size=True)
-        if found is not None:
-            op.results[0].replace_all_uses_with(found)
-            op.erase()

@@ -20,7 +20,7 @@ from windlass.communication.stages import Stage
 from windlass.ir import Block, Builder, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
-from windlass.ops import Branching, Opaque, Reduce, While
+from windlass.ops import Branching, Opaque, Reduce, Slice, While
 from windlass.ops.shardings import Sharding
 
 WIDE = 0.25
@@ -80,7 +80,10 @@ class Selection:
     """Ops that are in a later stage than they could be, so that halos don't become too wide."""
 
     def __post_init__(self) -> None:
-        self.inside = {op for op in self.block if self._can_be_inside(op)}
+        self.inside: set[Op] = set()
+        for op in self.block:
+            if self._can_be_inside(op) and not self._is_cut_before(op):
+                self.inside.add(op)
         self.order = {op: place for place, op in enumerate(self.block)}
         self.stages: dict[Op, int] = {}
         self.regions = self._find()
@@ -93,6 +96,16 @@ class Selection:
         divisions = [self.propagation.divisions(value) for value in values]
         is_divided = any(divisions[-1] or ()) or (isinstance(op, Reduce) and any(divisions[0] or ()))
         return None not in divisions and is_divided and not self.is_cheap(op)
+
+    def _is_cut_before(self, op: Op) -> bool:
+        """Whether it takes a part of what comes from outside, along an axis that is not divided: no more is sent."""
+        if not isinstance(op, Slice) or owner_of(op.operand) in self.inside:
+            return False
+        divisions = self.propagation.divisions(op.operand) or ()
+        return op.shape != op.operand.shape and all(
+            division is None or size == own
+            for division, size, own in zip(divisions, op.operand.shape, op.shape, strict=True)
+        )
 
     def is_cheap(self, op: Op) -> bool:
         return Reader(self.propagation).is_cheap(op)
