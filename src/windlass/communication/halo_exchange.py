@@ -59,7 +59,7 @@ class Halo:
         """What goes along with what is beyond an end of an axis: of the axes that were exchanged before, how much."""
         beyond = [box for box in self.boxes if (box[axis][1] if end else -box[axis][0]) > 0]
         return tuple(
-            (min(0, *(box[each][0] for box in beyond)), max(0, *(box[each][1] for box in beyond)))
+            (min(box[each][0] for box in beyond), max(box[each][1] for box in beyond))
             if each in done and beyond
             else (0, 0)
             for each in range(len(self.divisions))

@@ -14,6 +14,7 @@ device alone, and distances are what they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from windlass.communication.propagation import Divisions
 from windlass.ir import Value
@@ -44,6 +45,38 @@ class Read:
     base: Value
     axes: tuple[int | None, ...]
     distances: tuple[int, ...]
+    spans: tuple[Span, ...] = ()
+    """Where along some axes of the result what is read matters: elsewhere the result has something else."""
+
+
+class Span(NamedTuple):
+    """Positions from `first` on and below `limit` along an axis of a result, of which each device holds `length`."""
+
+    axis: int
+    first: int
+    limit: int
+    length: int
+    is_ring: bool
+
+    def clip(self, low: int, high: int) -> set[tuple[int, int]]:
+        """What of the positions from `low` after a device's first one to `high` after its last one is in the span.
+
+        One entry for each that it is on some device.
+
+        >>> sorted(Span(0, -1, 1, 8, is_ring=True).clip(-2, 2))
+        [(-1, -7), (7, 1)]
+        """
+        window = self.length + high - low
+        if self.limit - self.first >= window + self.length:
+            return {(low, high)}
+        found: set[tuple[int, int]] = set()
+        # A device that is `k` parts further holds them `k` lengths earlier.
+        for k in range((self.first - self.length - high) // self.length, (self.limit - low) // self.length + 1):
+            begin = max(low, self.first - k * self.length)
+            end = min(self.length + high, self.limit - k * self.length)
+            if begin < end and (k >= 0 or self.is_ring):
+                found.add((begin, end - self.length))
+        return found
 
 
 class Ring:

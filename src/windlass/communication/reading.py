@@ -7,11 +7,11 @@ another start. All others are a `Step`: reads of arrays at distances, and ops on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
 from windlass.communication.ordered_numbers import from_ordered, to_ordered
-from windlass.communication.places import OWN, Local, Read, Ring
+from windlass.communication.places import OWN, Local, Read, Ring, Span
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Division, Divisions, Propagation
 from windlass.facts.known_values import known_start
@@ -272,7 +272,12 @@ class Reader:
 
         self._enter(op, starts, flags)
         offsets = [-low for low in lows]
-        reads = (self._in_place(local, starts, divisions, offsets), Read(self.local(op.padding_value, op).base, (), ()))
+        spans = [
+            self._span(axis, starts[axis] + lows[axis], op.operand.shape[axis], divisions, flags[axis])
+            for axis in masked
+        ]
+        inner = replace(self._in_place(local, starts, divisions, offsets), spans=tuple(spans))
+        reads = (inner, Read(self.local(op.padding_value, op).base, (), ()))
         self.steps.append(Step(op, reads, make))
 
     def _read_concatenate(self, op: Concatenate) -> None:
@@ -323,7 +328,11 @@ class Reader:
         sizes = [sum(sizes[first:end]) for first, end in zip(merged, ends, strict=True)]
         offsets = [offsets[index] for index in merged]
         self._enter(op, starts, flags)
-        self.steps.append(Step(op, tuple(reads[index] for index in merged), make))
+        reads = [
+            replace(reads[index], spans=(self._span(axis, starts[axis] + offset, size, divisions, flags[axis]),))
+            for index, offset, size in zip(merged, offsets, sizes, strict=True)
+        ]
+        self.steps.append(Step(op, tuple(reads), make))
 
     def _updates_part(self, op: DynamicUpdateSlice) -> bool:
         divisions = self.divisions(op, op)
@@ -349,9 +358,15 @@ class Reader:
             and (op.shape[axis] <= division.extent or op.update.shape[axis] == op.shape[axis])
             for axis, division in enumerate(divisions)
         ]
+        spans = [
+            self._span(axis, starts[axis] + places[axis], op.update.shape[axis], divisions, is_ring[axis])
+            for axis, division in enumerate(divisions)
+            if division is not None
+        ]
+        new = self._in_place(update, starts, divisions, [-place for place in places])
         reads = (
             self._in_place(operand, starts, divisions, [0] * len(divisions)),
-            self._in_place(update, starts, divisions, [-place for place in places]),
+            replace(new, spans=tuple(spans)),
         )
         rest = [axis for axis, division in enumerate(divisions) if division is None]
         updated = tuple(op.update.shape)
@@ -540,6 +555,11 @@ class Reader:
         )
         axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
         return Read(local.base, axes, distances)
+
+    def _span(self, axis: int, first: int, size: int, divisions: Divisions, is_ring: bool) -> Span:
+        division = divisions[axis]
+        assert division is not None
+        return Span(axis, first, first + size, division.length, is_ring)
 
     def _starts_like(self, operands: Sequence[Local], divisions: Divisions) -> list[int]:
         """The starts of the first operand, along each axis of the first that is on a line."""

@@ -19,7 +19,7 @@ from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.core import Op
-from windlass.ops import Opaque, OpaqueTerminator, Slice
+from windlass.ops import Constant, Opaque, OpaqueTerminator, Pad, Slice
 from windlass.ops.shardings import Sharding
 
 MANUAL, END = "sdy.manual_computation", "sdy.return"
@@ -91,6 +91,12 @@ class Stage:
         self._need(Read(local.base, axes, tuple(distances)), [((0, 0),) * len(divisions)])
 
     def _need(self, read: Read, boxes: Iterable[Extents]) -> None:
+        for span in read.spans:
+            boxes = [
+                (*box[: span.axis], clipped, *box[span.axis + 1 :])
+                for box in boxes
+                for clipped in span.clip(*box[span.axis])
+            ]
         self.boxes.setdefault(read.base, set()).update(
             tuple(
                 (0, 0)
@@ -206,7 +212,15 @@ class Stage:
             parts[result] = (part, extents)
 
     def _take(self, read: Read, extents: Extents, parts: Parts) -> Value:
-        """The part of an array that the result's positions need."""
+        """The part of an array that the result's positions need; zeros where it does not matter what is there."""
+        if read.base not in parts:
+            shape = [
+                size if division is None or axis is None else division.length + extents[axis][1] - extents[axis][0]
+                for size, division, axis in zip(
+                    read.base.shape, self._divisions(read.base), read.axes, strict=True
+                )
+            ]
+            return Constant.of(0, read.base.dtype, tuple(shape))
         part, held = parts[read.base]
         divisions = self._divisions(read.base)
         first, limits = [0] * len(divisions), list(part.shape)
@@ -218,7 +232,19 @@ class Stage:
                 limits[own] = first[own] + division.length + high - low
         if not any(first) and tuple(limits) == part.shape:
             return part
-        return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
+        cut = [
+            (max(0, min(begin, size)), max(0, min(end, size)))
+            for begin, end, size in zip(first, limits, part.shape, strict=True)
+        ]
+        if any(begin >= end for begin, end in cut):
+            return Constant.of(0, part.dtype, tuple(end - begin for begin, end in zip(first, limits, strict=True)))
+        starts, ends = zip(*cut, strict=True)
+        found: Value = Slice(part, starts, ends, (1,) * len(first))
+        lows = tuple(own - begin for own, begin in zip(starts, first, strict=True))
+        highs = tuple(end - own for own, end in zip(ends, limits, strict=True))
+        if any((*lows, *highs)):
+            found = Pad(found, Constant.of(0, part.dtype), lows, highs, (0,) * len(lows))
+        return found
 
     def _divisions(self, value: Value) -> Divisions:
         found = self.propagation.divisions(value)
