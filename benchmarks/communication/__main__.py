@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import numpy as np
+from benchmarks.communication.case import AXES, Case, Field
+from benchmarks.communication.others import OTHERS
+from benchmarks.communication.stencils import FACTS, STENCILS
+from benchmarks.measuring import time_interleaved
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from rich.console import Console
 from rich.table import Table
 
 import windlass as wl
-from benchmarks.communication.case import AXES, Case, Field
-from benchmarks.communication.others import OTHERS
-from benchmarks.communication.stencils import FACTS, STENCILS
-from benchmarks.measuring import time_interleaved
 
-ROUNDS = 5
+ROUNDS = 2
 GROUPS: dict[str, tuple[Case, ...]] = {
     "as in FACTS": FACTS, "stencils": STENCILS, "others": OTHERS,
 }  # fmt: skip

@@ -6,9 +6,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-
 from benchmarks.communication.case import Case, Field, divided
-from benchmarks.communication.stencils import LINE, N, PLANE, five_points_rolled
+from benchmarks.communication.stencils import LINE, PLANE, N, five_points_rolled
 
 M = 1024
 SHARE = 7 / 8

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from benchmarks.communication.case import Case, divided, faces
 
 N = 2048
@@ -85,9 +84,7 @@ def padded(mode: str) -> Any:
 
 def five_by_five(u: Any) -> Any:
     p = jnp.pad(u, 2, mode="symmetric")
-    return sum(
-        (i + 2 * j + 1) * p[i : i + u.shape[0], j : j + u.shape[1]] for i in range(5) for j in range(5)
-    ) / 100
+    return sum((i + 2 * j + 1) * p[i : i + u.shape[0], j : j + u.shape[1]] for i in range(5) for j in range(5)) / 100
 
 
 def biharmonic(u: Any) -> Any:

@@ -183,6 +183,44 @@ def along_one_axis_of_fields(u: Any) -> Any:
     return fields.at[:, 1:-1].add(fields[:, 2:] - fields[:, :-2])
 
 
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+def clamped_reads(u: Any) -> Any:
+    rows, columns = jnp.arange(48), jnp.arange(32)
+    above, below = jnp.clip(rows - 1, 0, 47), jnp.clip(rows + 1, 0, 47)
+    left, right = jnp.clip(columns - 1, 0, 31), (columns + 1) % 32
+    return u[above] + u[below] - u[:, left] + 2 * u[:, right]
+
+
+@program("4x2", ideal=4 * 16 + 4 * (12 + 4), messages=4, is_slow=True)
+def symmetric_ghost_cells(u: Any) -> Any:
+    p = jnp.pad(u, 2, mode="symmetric")
+    return sum((i + 2 * j + 1) * p[i : i + 48, j : j + 32] for i in (0, 1, 4) for j in (0, 3, 4)) / 50
+
+
+@program("4x2", ideal=4 * 16 + 4 * (12 + 4), messages=4)
+def ghost_cells_filled_in_place(u: Any) -> Any:
+    u = u.at[0].set(u[-2]).at[-1].set(u[1])
+    return heat(u.at[:, 0].set(u[:, -2]).at[:, -1].set(u[:, 1]))
+
+
+@program("4x2", ideal=2 * 16 + 2 * (12 + 2), messages=4, is_slow=True)
+def largest_of_neighbours(u: Any) -> Any:
+    return jax.lax.reduce_window(u, -jnp.inf, jax.lax.max, (3, 3), (1, 1), "SAME")
+
+
+@program("4x2", ideal=3 * 16 + 3 * 12, messages=4)
+def populations_that_move(u: Any) -> Any:
+    """Of several fields in one array each goes another way."""
+    f = jnp.stack([u, 2 * u, 3 * u, 4 * u, 5 * u], -1)
+    ways = ((0, 0), (1, 0), (-1, 0), (0, 1), (1, -1))
+    return jnp.stack([jnp.roll(f[..., k], way, (0, 1)) for k, way in enumerate(ways)], -1)
+
+
+@program("4x2", is_slow=True)
+def folds_that_need_not_wait(u: Any) -> Any:
+    return u.sum(), u.max(), u.min(), (u * u).sum()
+
+
 @program("4x2", is_slow=True)
 def sums_of_neighbours(u: Any) -> Any:
     return jax.lax.reduce_window(u, 0.0, jax.lax.add, (3, 3), (1, 1), "SAME")

@@ -23,6 +23,7 @@ from windlass.ops import (
     Opaque,
     Pad,
     Reduce,
+    ReduceWindow,
     Return,
     Reverse,
     Select,
@@ -54,7 +55,7 @@ class Author:
     def write(self, length: int) -> None:
         moves: tuple[Callable[[Value], Value | None], ...] = (
             self.cut, self.pad, self.roll, self.join, self.update, self.combine, self.combine, self.mask, self.turn,
-            self.smooth, self.fold,
+            self.smooth, self.fold, self.window,
         )  # fmt: skip
         for _ in range(length):
             recent = self.values[-4:] if self.draw.random() < 0.7 else self.values
@@ -136,6 +137,21 @@ class Author:
         inner = Add(slice_along(value, axis, 0, size - 2), slice_along(value, axis, 2, size))
         starts = [1 if each == axis else 0 for each in range(len(value.shape))]
         return DynamicUpdateSlice(value, inner, tuple(Constant.of(start, "i32") for start in starts))
+
+    def window(self, value: Value) -> Value | None:
+        """The greatest of neighbours, also of those beyond the end."""
+        axis = self.axis(value)
+        sizes, dilations, padding = [1] * len(value.shape), [1] * len(value.shape), [(0, 0)] * len(value.shape)
+        sizes[axis], dilations[axis] = self.draw.randint(1, 3), self.draw.randint(1, 2)
+        padding[axis] = (self.draw.randint(0, 2), self.draw.randint(0, 2))
+        if value.shape[axis] + sum(padding[axis]) <= (sizes[axis] - 1) * dilations[axis]:
+            return None
+        ones, start = (1,) * len(sizes), Constant.of(-np.inf, "f64")
+        region = combiner_region(Maximum, "f64")
+        windows = (tuple(sizes), ones, ones, tuple(dilations), tuple(padding))
+        (found,) = ReduceWindow((value,), (start,), *windows, region).results
+        # What lies outside alone gives nothing that could be computed with.
+        return Maximum(found, Constant.of(-9.0, "f64", found.shape))
 
     def fold(self, value: Value) -> Value:
         """The value with its sum, or its maximum, along some axes added to it."""

@@ -196,6 +196,24 @@ def fields_may_be_divided_otherwise_or_not_at_all() -> None:
 
 
 @way
+def folds_over_devices_keep_nan() -> None:
+    numbers = field()
+    numbers[17, 5] = np.nan
+    u = jax.device_put(numbers, divided())
+    for function in (jnp.max, jnp.min, lambda u: (u[1:] - u[:-1]).max(0)):
+        np.testing.assert_array_equal(np.asarray(wl.optimize(function)(u)), np.asarray(function(jnp.asarray(numbers))))
+    settled = jnp.stack([*map(jnp.asarray, wl.optimize(lambda u: (u.max(), u.min(), u.sum()))(u))])
+    assert np.isnan(np.asarray(settled)).all()
+
+
+@way
+def folds_travel_together() -> None:
+    u = jax.device_put(field(), divided())
+    report = wl.communication(lambda u: (u.sum(), u.max(), u.min(), (u * u).sum()), mesh(), u)
+    assert len(report.ours) == 2, report
+
+
+@way
 def what_a_mesh_does_not_divide_evenly_is_right() -> None:
     u = np.random.default_rng(5).random((50, 32)).astype(np.float32)
     placed = jax.device_put(u, NamedSharding(mesh(), PartitionSpec(None, "y")))

@@ -10,9 +10,9 @@ from windlass.communication.preparing import write_as_slices, write_scatters_as_
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_block
-from windlass.ir import Module, Value
+from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
-from windlass.ops import Opaque
+from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
 
@@ -30,14 +30,10 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     """
     copy = module.clone()
     main = copy.main
-    known: dict[Value, Sharding] = {
-        argument: sharding
-        for argument, sharding in zip(main.arguments, shardings, strict=True)
-        if sharding is not None and len(sharding.axes) == argument.tensor.rank
-    }
+    known = _known(main, shardings)
     write_scatters_as_updates(main)
     found = propagate(main, known)
-    if found is not None and write_as_slices(main, found):
+    while found is not None and write_as_slices(main, found):
         found = propagate(main, known)
     if found is None:
         return None
@@ -46,3 +42,23 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     except (Unreadable, TypeFault):
         return None
     return copy if count else None
+
+
+def count_folds_without_nan(module: Module, shardings: Sequence[Sharding | None]) -> int:
+    """How many maxima and minima of floats XLA would take over devices: it gives a number where one of them has NaN."""
+    found = propagate(module.main, _known(module.main, shardings))
+    count = 0
+    for op in module.main.walk() if found is not None else ():
+        if isinstance(op, Reduce) and op.combiner in (Maximum, Minimum) and op.inputs[0].tensor.is_float:
+            assert found is not None
+            divisions = found.divisions(op.inputs[0]) or ()
+            count += any(divisions[axis] is not None for axis in op.dimensions if divisions)
+    return count
+
+
+def _known(main: Function, shardings: Sequence[Sharding | None]) -> dict[Value, Sharding]:
+    return {
+        argument: sharding
+        for argument, sharding in zip(main.arguments, shardings, strict=True)
+        if sharding is not None and len(sharding.axes) == argument.tensor.rank
+    }

@@ -83,9 +83,7 @@ class _Writer:
         bounds = list(zip(op.start_indices, op.limit_indices, op.strides, strict=True))
         whole = [(0, size, 1) for size in op.operand.shape]
         first = [whole[axis] if axis in divided else bound for axis, bound in enumerate(bounds)]
-        then = [
-            bound if axis in divided else (0, op.shape[axis], 1) for axis, bound in enumerate(bounds)
-        ]
+        then = [bound if axis in divided else (0, op.shape[axis], 1) for axis, bound in enumerate(bounds)]
         if first == whole:
             return None
         key = (op.operand, op.block, tuple(first))

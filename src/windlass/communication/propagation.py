@@ -17,8 +17,10 @@ from windlass.ops import (
     Branching,
     Concatenate,
     DynamicUpdateSlice,
+    Gather,
     Opaque,
     Pad,
+    Scatter,
     Slice,
     TensorOp,
     While,
@@ -157,11 +159,13 @@ def _join_letters(op: TensorOp, found: Propagation) -> None:
     axes = op.axes()
     if axes is None:
         return
+    # What tells places in an array says nothing of how that is divided, and may serve several axes.
+    apart = op.start_indices if isinstance(op, Gather) else op.scatter_indices if isinstance(op, Scatter) else None
     places: dict[int, tuple[Value, int]] = {}
     for values, rows in ((op.operands, axes.operands), (op.results, axes.results)):
         for value, row in zip(values, rows, strict=True):
             for axis, letters in enumerate(row):
-                if letters is None or len(letters) != 1 or not isinstance(value.type, TensorType):
+                if letters is None or len(letters) != 1 or not isinstance(value.type, TensorType) or value is apart:
                     continue
                 first = places.setdefault(letters[0], (value, axis))
                 found.join(*first, value, axis)

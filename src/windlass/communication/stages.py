@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos
 from windlass.communication.combining import combine_folds
+from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos
 from windlass.communication.machines import Machine
 from windlass.communication.places import OWN, Read, owner_of
 from windlass.communication.positions import Positions
@@ -216,9 +216,7 @@ class Stage:
         if read.base not in parts:
             shape = [
                 size if division is None or axis is None else division.length + extents[axis][1] - extents[axis][0]
-                for size, division, axis in zip(
-                    read.base.shape, self._divisions(read.base), read.axes, strict=True
-                )
+                for size, division, axis in zip(read.base.shape, self._divisions(read.base), read.axes, strict=True)
             ]
             return Constant.of(0, read.base.dtype, tuple(shape))
         part, held = parts[read.base]

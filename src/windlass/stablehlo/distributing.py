@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from windlass.communication import exchange_halos_in, holds_constraints
-from windlass.communication.machines import Machine, machine_for
+from windlass.communication import count_folds_without_nan, exchange_halos_in, holds_constraints
+from windlass.communication.machines import machine_for
 from windlass.ir import Module
 from windlass.lowering.finishing import Surroundings
 from windlass.stablehlo.measuring import Traffic, measure_traffic
@@ -33,18 +34,28 @@ def distribute(
     def measured(form: Module) -> Traffic:
         return measure_traffic(form, surroundings.shardings, platform)
 
-    machine = machine_for(platform)
-    best, least = forms[0], measured(forms[0])
-    if not least.bytes:
-        return best
-    # What is left alone is what most often is as good; the others are worth a look only if it is better.
+    wrong = [count_folds_without_nan(form, surroundings.shardings) for form in forms]
+    least = measured(forms[0])
+    if not least.bytes and wrong[0] == min(wrong):
+        return forms[0]
+    # What is left alone is what most often is as good; the others are worth a look only if it is.
     limit = measured(forms[-1])
-    if _is_better(limit, least, limit, machine):
-        best, least = forms[-1], limit
-        for form in forms[1:-1]:
-            if _is_better(found := measured(form), least, limit, machine):
-                best, least = form, found
-    return best
+    if math.isinf(limit.bytes):
+        return forms[0]
+    machine = machine_for(platform)
+
+    def badness(place: int, traffic: Traffic) -> tuple[int, bool, float]:
+        """First what is right, then what moves no more bytes than XLA by itself, then what takes the least time."""
+        return wrong[place], traffic.bytes > limit.bytes, machine.cost(*traffic)
+
+    best, least_bad = 0, badness(0, least)
+    last = len(forms) - 1
+    if badness(last, limit) <= least_bad:
+        best, least_bad = last, badness(last, limit)
+        for place in range(last - 1, 0, -1):
+            if (found := badness(place, measured(forms[place]))) <= least_bad:
+                best, least_bad = place, found
+    return forms[best]
 
 
 def _forms(module: Module, surroundings: Surroundings, platform: str, plain: Module | None) -> list[Module]:
@@ -58,10 +69,3 @@ def _forms(module: Module, surroundings: Surroundings, platform: str, plain: Mod
             exchanged = exchange_halos_in(each, surroundings.shardings, machine_for(platform))
             forms += [each] if exchanged is None else [exchanged, each]
     return forms
-
-
-def _is_better(one: Traffic, other: Traffic, limit: Traffic, machine: Machine) -> bool:
-    """Whether one form is cheaper than the other; never one that moves more bytes than what XLA makes by itself."""
-    if (one.bytes <= limit.bytes) != (other.bytes <= limit.bytes):
-        return one.bytes <= limit.bytes
-    return machine.cost(*one) < machine.cost(*other)

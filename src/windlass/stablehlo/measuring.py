@@ -85,9 +85,7 @@ def _measure(text: bytes, module: Module, shardings: Sequence[Sharding | None], 
         with jax.enable_x64(True):
             compiled = jax.jit(run).lower(*arguments).compile(OPTIONS)
         return Traffic(*totals_per_run(count_messages(compiled.as_text() or "")))
-    except Exception as e:  # whatever
-        import os
-        if os.environ.get("HALO_DBG"): print(str(e)[:1500])
+    except Exception:  # whatever XLA can't compile apart
         return UNKNOWN
 
 
