@@ -58,6 +58,7 @@ class Options(Protocol):
     plan: Plan
     limbs: Limbs | None
     whole: bool
+    has_strong_numbers: bool
 
     @property
     def name(self) -> str: ...
@@ -200,6 +201,7 @@ class CompiledCall:
             if isinstance(value, Tracer) and not is_array and value.dtype.kind in "iub"
         }
         tracing.trusts_packages = self._owner.whole
+        tracing.has_strong_numbers = self._owner.has_strong_numbers
         with tracing_as(tracing):
             return self._trace_function(values[:count], tracing)
 

@@ -21,6 +21,7 @@ from windlass.autodiff.requests import plan_for
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
 from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import position_of
+from windlass.frontends.arrays.strong_numbers import with_strong_numbers
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.functions.compiled_call import CompiledCall
 from windlass.functions.leaves import (
@@ -40,6 +41,9 @@ Result = TypeVar("Result")
 
 class JitFunction:
     """A function compiled by `wl.jit`. Call it as the function itself; `lower(*arguments).text(stage)` shows it."""
+
+    has_strong_numbers = False
+    """Whether numbers are typed as Numba does."""
 
     def __init__(
         self,
@@ -85,7 +89,8 @@ class JitFunction:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         if current_tracing() is not None:
             # Within another compiled function it is a part of that one.
-            return captured(self.function)(*positional, **named)
+            with with_strong_numbers(self.has_strong_numbers):
+                return captured(self.function)(*positional, **named)
         call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
             return call.call(positional, named)

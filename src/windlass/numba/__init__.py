@@ -1,10 +1,10 @@
-"""Numba's interface to CUDA without a GPU: `from windlass.numba import cuda` in place of `from numba import cuda`.
+"""Numba's names: `from windlass.numba import njit, prange, cuda` in place of `from numba import njit, prange, cuda`.
 
-`cuda.jit` compiles kernels written in Python and raises them to tensor programs; device arrays are memory of this
-process. The types (`float32`, `int64`, ...) are here too. Where Numba itself is installed, what is not for GPUs
-(`njit`, `prange`, ...) is Numba's own; otherwise `njit` and its kin leave functions as they are.
+`njit`, `vectorize`, `guvectorize` and `stencil` capture functions of NumPy's arrays as `wl.jit` does. `cuda.jit`
+compiles kernels written in Python and raises them to tensor programs, without a GPU; device arrays are memory of this
+process. The types (`float32`, `int64`, ...) are here too. What else Numba has is Numba's own, where it is installed.
 
-Start reading at `cuda/dispatcher.py`.
+Start reading at `host_functions.py` for hosts, at `cuda/dispatcher.py` for kernels.
 
 >>> import numpy as np
 >>> from windlass.numba import cuda
@@ -25,7 +25,8 @@ from typing import Any
 
 from windlass.numba import core, cuda, types
 from windlass.numba.core import config, errors
-from windlass.numba.functions import generated_jit, guvectorize, installed_numba, jit, njit, prange, stencil, vectorize
+from windlass.numba.functions import guvectorize, installed_numba, jit, njit, prange, stencil, vectorize
+from windlass.numba.missing import MISSING, objmode, refuse
 from windlass.numba.types import *  # noqa: F403
 
 __version__ = "0.61.0"
@@ -35,10 +36,10 @@ __all__ = [
     "core",
     "cuda",
     "errors",
-    "generated_jit",
     "guvectorize",
     "jit",
     "njit",
+    "objmode",
     "prange",
     "stencil",
     "types",
@@ -48,7 +49,12 @@ __all__ += types.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """What Numba has and Windlass has not: Numba's own, where it is installed."""
+    """What Numba has and Windlass has not: Numba's own, where it is installed.
+
+    Raises LaunchError (WL0909) for what functions captured here could not use.
+    """
+    if name in MISSING:
+        raise refuse(name)
     real = installed_numba()
     if name.startswith("__") or real is None or not hasattr(real, name):
         raise AttributeError(f"windlass.numba has no '{name}': it has the types, jit and its kin, and cuda")

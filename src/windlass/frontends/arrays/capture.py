@@ -368,12 +368,14 @@ class _Capturing(ast.NodeTransformer):
         """What a loop goes over, with `range` and its kin as what can be asked for a round of any number."""
         if (
             not isinstance(node, ast.Call)
-            or not isinstance(node.func, ast.Name)
-            or node.func.id not in rounds.NAMES
+            or not isinstance(node.func, ast.Name | ast.Attribute)
+            or (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) not in rounds.NAMES
             or any(isinstance(each, ast.Starred) for each in node.args)
         ):
             return self.visit(node)
-        through = call_of("over", node.func, *(self._rounds(each) for each in node.args))
+        through = call_of(
+            "over", name_of_ours("call"), self.visit(node.func), *(self._rounds(each) for each in node.args)
+        )
         through.keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         return ast.copy_location(through, node)
 

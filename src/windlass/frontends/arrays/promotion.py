@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.frontends.arrays.operands import unwrapped
+from windlass.frontends.arrays.tracing import current_tracing
 
 WIDENING = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "nanprod", "nancumsum", "nancumprod", "trace"})
 """These give 64-bit integers for narrower ones."""
@@ -110,8 +111,11 @@ def promoted_alike(values: Sequence[Any]) -> list[Any]:
     return [as_dtype(each, common) for each in values]
 
 
-def dtype_or_kind(value: Any) -> Any:
-    """The dtype of an array; for a Python number its type, which NumPy promotes weakly."""
+def dtype_or_kind(value: Any, is_strong: bool | None = None) -> Any:
+    """The dtype of an array; for a Python number its type, which NumPy promotes weakly, unless numbers are Numba's."""
+    tracing = current_tracing()
+    if is_strong is None and tracing is not None and tracing.has_strong_numbers:
+        return strong_dtype(dtype_or_kind(value, False))
     if isinstance(value, bool):
         return np.dtype(np.bool_)
     if isinstance(value, int | float | complex) and not isinstance(value, np.generic):
@@ -119,6 +123,11 @@ def dtype_or_kind(value: Any) -> Any:
     if isinstance(value, jax.Array) and value.weak_type:
         return {"i": int, "f": float, "c": complex}.get(np.dtype(value.dtype).kind, np.dtype(value.dtype))
     return np.dtype(jnp.result_type(value))
+
+
+def strong_dtype(kind: Any) -> np.dtype[Any]:
+    """The dtype that a Python number's type stands for; a dtype as it is."""
+    return np.dtype({int: np.int64, float: np.float64, complex: np.complex128}.get(kind, kind))
 
 
 def dtype_or_number(value: Any) -> Any:

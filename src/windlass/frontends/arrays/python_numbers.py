@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
@@ -96,7 +97,9 @@ def _rounded(number: Any, ndigits: Any = None) -> Any:
 
 
 def converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """`int(x)`, `float(x)`, `numpy.float32(x)` and their kin of a traced number."""
+    """`int(x)`, `float(x)`, `complex(x, y)`, `numpy.float32(x)` and their kin of traced numbers."""
+    if kind is complex and (len(arguments) == 2 or named):
+        return _complex(*arguments, **named)
     if len(arguments) != 1 or named or not is_traced(arguments[0]):
         return NotImplemented
     value = arguments[0] if isinstance(arguments[0], Array) else Array(arguments[0])
@@ -122,6 +125,17 @@ def converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) ->
     if kind is int and value.dtype.kind == "b":
         return as_python_number(traced.astype(jnp.int64))
     return as_python_number(traced)
+
+
+def _complex(real: Any = 0, imag: Any = 0) -> Any:
+    """`complex(x, y)`: `x + 1j * y`, with the signs of zeros as they are."""
+    given = (real, imag)
+    if not all(is_number(each) and np.ndim(each) == 0 for each in given):
+        return NotImplemented
+    if any(np.result_type(each).kind == "c" for each in given):
+        return real + imag * 1j
+    parts = [jnp.asarray(plain(each)).astype(jnp.float64) for each in given]
+    return as_python_number(jax.lax.complex(*parts))
 
 
 # -- math -------------------------------------------------------------------------------------------------------------

@@ -183,14 +183,14 @@ KINDS: dict[Any, Callable[..., Rounds]] = {
     builtins.zip: Zipped,
     builtins.reversed: Reversed,
 }
-NAMES = frozenset({"range", "enumerate", "zip", "reversed"})
-"""What these are called where they may be."""
+NAMES = frozenset({"range", "prange", "enumerate", "zip", "reversed"})
+"""What these are called where they may be, `numba.prange` too."""
 
 
-def over(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What `for name in function(...)` goes over."""
+def over(call: Callable[..., Any], function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What `for name in function(...)` goes over; `call` calls other functions than these."""
     kind = KINDS.get(function) if isinstance(function, type) else None
-    return kind(*arguments, **named) if kind is not None else function(*arguments, **named)
+    return kind(*arguments, **named) if kind is not None else call(function, *arguments, **named)
 
 
 def rounds_of(things: Any) -> Rounds:

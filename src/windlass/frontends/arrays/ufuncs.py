@@ -15,6 +15,7 @@ from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.memory_order import laid_as_in_numpy
 from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all
 from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, typed_call
+from windlass.frontends.arrays.strong_numbers import strong_inputs
 from windlass.frontends.arrays.ufunc_methods import accumulate, pairs, reduce, reduce_at, update_at
 from windlass.stablehlo.private_jax import weakly_typed
 
@@ -40,6 +41,8 @@ def _computed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapp
     out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
     if not all(_is_operand(each) for each in inputs):
         return NotImplemented
+    if method == "__call__":
+        inputs = strong_inputs(ufunc.__name__, inputs)
     if method != "at" and all(is_known(each) for each in (*inputs, options.get("where"))):
         found = getattr(ufunc, method)(*(unwrapped_all(each) for each in inputs), **unwrapped_all(options))
         return deliver(found, out, True, "unsafe")

@@ -97,8 +97,11 @@ class GeneralizedUfunc:
         self.__name__, self.__doc__ = self._function.__name__, self._function.__doc__
         taken, _, given = layout.replace(" ", "").partition("->")
         self._taken, self._given = _axes_of(taken), _axes_of(given)
-        count = len(self._taken) + len(self._given)
-        names = [f"a{place}" for place in range(count)]
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what `_run` runs."""
+        names = [f"a{place}" for place in range(len(self._taken) + len(self._given))]
         values = [
             f"{name}[i]" if axes or not self._is_scalar(place) else f"{name}[i, 0]"
             for place, (name, axes) in enumerate(zip(names, [*self._taken, *self._given], strict=True))
@@ -111,6 +114,10 @@ class GeneralizedUfunc:
         )
         scope = {"cuda": cuda, "function": jit(self._function, device=True)}
         self._kernel: Dispatcher = jit(function_of(text, "apply", scope))
+
+    def _run(self, count: int, flat: Sequence[Any], results: Sequence[Any]) -> None:
+        """Call the function for all elements of the outer axes."""
+        self._kernel[blocks_of(count), THREADS](count, *map(DeviceNDArray, flat), *map(DeviceNDArray, results))
 
     def _is_scalar(self, place: int) -> bool:
         """Whether the function takes a number there, and no array."""
@@ -149,7 +156,7 @@ class GeneralizedUfunc:
             if place < len(outputs):
                 results[-1][...] = data_of(outputs[place]).reshape(results[-1].shape)
         if count:
-            self._kernel[blocks_of(count), THREADS](count, *map(DeviceNDArray, flat), *map(DeviceNDArray, results))
+            self._run(count, flat, results)
         shaped = [
             result.reshape((*shape, *(sizes[axis] for axis in axes)))
             for result, axes in zip(results, self._given, strict=True)

@@ -1,0 +1,43 @@
+"""What Numba has for functions that it compiles itself, and what to write for functions that are captured here."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from windlass.diagnostics import Diagnostic, LaunchError
+
+MISSING = {
+    "typed": "functions take Python's lists, tuples and dictionaries as they are: [1.0, 2.0], {'a': x}",
+    "experimental": "functions take objects of ordinary classes and dataclasses as they are: leave @jitclass out",
+    "generated_jit": "write one function: it is captured anew for each type of its arguments, and `if` asks for these",
+    "cfunc": "give the function itself: ctypes.CFUNCTYPE(c_double, c_double)(function)",
+    "extending": "call the function itself: functions captured here call any function of Python's",
+    "overload": "call the function itself: functions captured here call any function of Python's",
+    "carray": "numpy.ctypeslib.as_array(pointer, shape), before the function is called",
+    "farray": "numpy.ctypeslib.as_array(pointer, shape).T, before the function is called",
+    "literally": "what decides a shape or a branch of Python is compiled in by itself",
+    "literal_unroll": "loops over tuples are unrolled by themselves",
+    "pndindex": "numpy.ndindex(shape), or loops over ranges",
+}
+"""Names, and what to write instead."""
+
+
+def refuse(name: str) -> LaunchError:
+    """What is said of one of these names."""
+    return LaunchError(
+        Diagnostic("WL0909", f"numba.{name} is not supported by functions of windlass.numba", help=MISSING[name])
+    )
+
+
+@contextmanager
+def objmode(*_: Any, **types: Any) -> Generator[None]:
+    """`numba.objmode`: what stands within is Python's; what can't be compiled is so anyway, and needs no types.
+
+    >>> with objmode(count="int64"):
+    ...     count = len({1, 2})
+    >>> count
+    2
+    """
+    yield
