@@ -29,7 +29,7 @@ from windlass.diagnostics.message import CompilationError, Diagnostic, WindlassW
 _DIGEST_BYTES = 32
 MOST_FILES, MOST_BYTES = 4096, 1 << 30
 """So much is kept that was made from sources; beyond that, what was not used for longest goes."""
-_MADE_FROM_SOURCES = re.compile(r"(?:unit|program|native|choice)-[0-9a-f]{64}\.(?:kept|so)")
+_MADE_FROM_SOURCES = re.compile(r"(?:unit|program|native|choice|xla)-[0-9a-f]{64}\.(?:kept|so)")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _instead: dict[Path | None, Path] = {}
 """By folder that can't be used: the temporary one of this process."""
@@ -164,6 +164,7 @@ KINDS = {
     "unit": "translation units and trials",
     "program": "linked host programs",
     "native": "machine code of kernels",
+    "xla": "programs that XLA compiled",
     "choice": "times of kernels in each form",
     "host": "parts of host programs",
     "textures": "code of textures",

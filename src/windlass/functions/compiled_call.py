@@ -91,7 +91,6 @@ class CompiledCall:
             refuse_overlaps(leaves, self._written)
             self.program, self._before, self._after = whole_program(owner.name, traced, owner.exact, owner.limbs)
         self._donate = self._donated(leaves)
-        self._function = self.program.jitted(self._donate)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
         self._large = LargeArguments(self.program, places if device_that_runs().name == "cpu" else ())
         self._wide = self.program.needs_x64
@@ -319,13 +318,11 @@ class CompiledCall:
             with preferring(self._owner.plan):
                 found = self.program.bind(*values)  # part of a program of JAX's
         else:
-            program, function = self.program, self._function
+            program = self.program
             if self._large:
                 program, values, staged = self._large.enter(values)
-                function = program.jitted(self._donate)
             with jax.enable_x64(True) if self._wide else nullcontext():
-                program.compile(values, self._donate)
-                found = function(*values)
+                found = program.compile(values, self._donate)(*values)
         for each in found:
             if not isinstance(each, Tracer) and not each.is_ready():
                 wait_for(each)

@@ -152,8 +152,7 @@ class NotationFunction:
         program = compiled.program
         try:
             with jax.enable_x64(True) if program.needs_x64 else nullcontext():
-                program.compile(values)
-                found = program.jitted()(*values)
+                found = program.compile(values)(*values)
                 results, look_ups = compiled.split([np.array(each) for each in found])
         except Exception as error:
             original = as_out_of_memory(error, self.name)

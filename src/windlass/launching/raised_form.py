@@ -238,8 +238,7 @@ class RaisedForm(Form, PreparedLaunch):
 
     def _function_of(self, program: TensorProgram, taken: Sequence[Any]) -> Any:
         """The program as a function, compiled. One that takes arrays from lines is kept by the launch, not here."""
-        program.compile(taken)
-        function = program.jitted()
+        function = program.compile(taken)
         if program is self._program:
             self._function = function
         return function

@@ -157,7 +157,7 @@ class _Native:
         llvm.initialize_native_asmprinter()
         module = llvm.parse_assembly(_IR + helpers())
         module.verify()
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
         self._engine = engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         self.stop = ctypes.c_int32.from_address(engine.get_global_value_address("windlass_stop"))

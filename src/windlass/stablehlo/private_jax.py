@@ -85,6 +85,57 @@ def weakly_typed(value: Any, dtype: Any) -> Any:
     return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore[reportPrivateUsage]
 
 
+# -- programs that XLA compiled ---------------------------------------------------------------------------------------
+
+
+def is_of_arrays_alone(compiled: Any) -> bool:
+    """Whether a compiled function takes all its arguments, on one device, and calls nothing of Python's."""
+    inner = compiled._executable._unloaded_executable
+    takes_all = inner.kept_var_idx == set(range(len(inner.input_avals)))
+    is_one = len(inner.device_list) == 1 and not inner.committed and inner.mut is None
+    return takes_all and is_one and not (inner.host_callbacks or inner.ordered_effects or inner.unordered_effects)
+
+
+def load_executable(content: bytes, name: str, arguments: Sequence[Any], results: Sequence[Any]) -> Callable[..., Any]:
+    """A function of arrays of these types, given as `jax.ShapeDtypeStruct`, to a list: what XLA compiled and its client
+    wrote as bytes, for JAX's one device.
+
+    It is machine code, and runs as such: the bytes have to be what this user wrote.
+    """
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import pxla  # pyright: ignore[reportPrivateImportUsage]
+    from jaxlib import xla_client
+
+    device = jax.devices()[0]
+    devices = xla_client.DeviceList((device,))
+    place = jax.sharding.SingleDeviceSharding(device)
+    taken, given = ([core.ShapedArray(each.shape, each.dtype) for each in types] for types in (arguments, results))
+    unloaded = pxla.UnloadedMeshExecutable(
+        xla_executable=device.client.deserialize_executable(content, devices, None),
+        device_list=devices,
+        backend=device.client,
+        input_avals=taken,
+        input_shardings=[place] * len(taken),
+        output_avals=given,
+        output_shardings=[place] * len(given),
+        committed=False,
+        name=name,
+        unordered_effects=[],
+        ordered_effects=[],
+        keepalive=(),
+        host_callbacks=(),
+        kept_var_idx=set(range(len(taken))),
+        mut=None,
+        xla_in_layouts=[None] * len(taken),
+        dispatch_in_layouts=[None] * len(taken),
+        xla_out_layouts=[None] * len(given),
+        all_args_info=None,
+        pgle_profiler=None,
+    )
+    structure = jax.tree.structure([0] * len(given))
+    return jax.stages.Compiled(unloaded.load(), [], (tuple(arguments), {}), structure, no_kwargs=True)
+
+
 # -- traced programs --------------------------------------------------------------------------------------------------
 
 

@@ -34,11 +34,13 @@ from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.stablehlo.code import NO_PLAN, Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.interrupting import WatchedFunction
+from windlass.stablehlo.kept_executables import LoadedFunction, keep_compiled, load_kept, name_of_kept
 from windlass.stablehlo.platforms import device_for
-from windlass.stablehlo.private_jax import hold_weakly, name_lines_of_users
-from windlass.stablehlo.underflow import begin_with_subnormals_kept
+from windlass.stablehlo.private_jax import hold_weakly, initialize_lapack, name_lines_of_users
+from windlass.stablehlo.underflow import begin_with_subnormals_kept, pool_keeps_subnormals
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
+WHOLE = Surroundings(is_whole=True)
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
 
@@ -83,7 +85,7 @@ class TensorProgram:
             self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs, is_derivative, plan
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
-        self._compiled: set[tuple[int, ...]] = set()
+        self._compiled: dict[tuple[int, ...], Any] = {}
         self._derived: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
@@ -144,16 +146,43 @@ class TensorProgram:
             self._derived.setdefault(key, build())
         return self._derived[key]
 
-    def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
-        """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait.
+    def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> Any:
+        """What calls the program on such arguments: XLA compiles it, unless it did so in an earlier process; Ctrl-C
+        ends the wait. The buffers of the arguments in `donate` are reused for results.
 
         Raises ProgramError (WL0433) where XLA can't run.
         """
         require_threads()
-        if donate not in self._compiled:
-            with telling(f"XLA compiles {self.name}"):
-                run_interruptibly(self.jitted(donate).lower(*arguments).compile)
-            self._compiled.add(donate)
+        found = self._compiled.get(donate)
+        if found is None:
+            found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
+        return found
+
+    def _load(self, donate: tuple[int, ...]) -> Any:
+        """The program as an earlier process compiled it, or None."""
+        code, name = self.code, self._name_of_kept(donate)
+        if name is None:
+            return None
+        if b"lapack_" in code.read(CPU, WHOLE):
+            initialize_lapack()
+        results = [jax.ShapeDtypeStruct(each.shape, each.numpy_dtype) for each in code.result_types]
+        found = load_kept(name, code.name, self.abstract_arguments(), results)
+        return found and _watched(code, LoadedFunction(found, partial(_compiled, code, donate)), donate)
+
+    def _compile(self, arguments: Sequence[Any], donate: tuple[int, ...]) -> Any:
+        function = self.jitted(donate)
+        with telling(f"XLA compiles {self.name}"):
+            compiled = run_interruptibly(function.lower(*arguments).compile)
+        if name := self._name_of_kept(donate):
+            keep_compiled(name, compiled)
+        return function
+
+    def _name_of_kept(self, donate: tuple[int, ...]) -> str | None:
+        code = self.code
+        if code.callbacks or jax.default_backend() != "cpu":
+            return None
+        begins_with_call = code.keeps_subnormals and pool_keeps_subnormals()
+        return name_of_kept((code.name, donate, begins_with_call), code.read(CPU, WHOLE))
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
@@ -172,10 +201,14 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
         return program_call.bind(*arguments, program=code, is_whole=True)
 
     run.__name__ = run.__qualname__ = code.name
-    jitted = jax.jit(run, donate_argnums=donate)
-    if jax.default_backend() == "cpu" and code.finished(CPU, Surroundings(is_whole=True)).asks:
-        return WatchedFunction(jitted, bool(donate))
-    return jitted
+    return _watched(code, jax.jit(run, donate_argnums=donate), donate)
+
+
+def _watched(code: Code, function: Any, donate: tuple[int, ...]) -> Any:
+    """The function, ended by Ctrl-C where the program asks whether it is to stop."""
+    if jax.default_backend() == "cpu" and code.finished(CPU, WHOLE).asks:
+        return WatchedFunction(function, bool(donate))
+    return function
 
 
 def infer_results(
@@ -213,8 +246,7 @@ def evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any
         owner = program.program()
         if owner is None:
             return _compiled(program)(*arguments)
-        owner.compile(arguments)
-        return owner.jitted()(*arguments)
+        return owner.compile(arguments)(*arguments)
 
 
 def _as_held(argument: Any, type_: TensorType) -> Any:

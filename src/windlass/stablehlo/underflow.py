@@ -22,6 +22,8 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
+from windlass.stablehlo.kept_executables import keep_compiled, load_kept, name_of_kept
+
 THREAD_TARGET = "windlass_keep_subnormals"
 POOL_TARGET = "windlass_keep_subnormals_on_pool"
 TRIES = 20
@@ -202,14 +204,26 @@ def _reach_pool() -> bool:
         ctypes.c_int64.from_address(engine.get_global_value_address(name)) for name in ("threads", "arrived")
     )
     nothing = jax.ShapeDtypeStruct((), np.int32)
-    with jax.ensure_compile_time_eval(), jax.disable_jit(False), jax.default_device(jax.devices("cpu")[0]):
-        visit_pool = jax.jit(jax.ffi.ffi_call(POOL_TARGET, nothing, has_side_effect=True))
+    with jax.disable_jit(False), jax.default_device(jax.devices("cpu")[0]):
+        visit_pool = _visit_of_pool(nothing)
         for _ in range(TRIES):
             jax.block_until_ready(visit_pool())
             # Threads that were busy for long let others take their tasks: then not all of them came.
             if threads.value and arrived.value == threads.value:
                 return True
     return False
+
+
+def _visit_of_pool(result: jax.ShapeDtypeStruct) -> Any:
+    """The program that calls the threads of the pool together."""
+    name = name_of_kept(POOL_TARGET)
+    found = name and load_kept(name, POOL_TARGET, [], [result])
+    if found:
+        return found
+    visit = jax.jit(lambda: [jax.ffi.ffi_call(POOL_TARGET, result, has_side_effect=True)()]).lower().compile()
+    if name:
+        keep_compiled(name, visit)
+    return visit
 
 
 @functools.cache
@@ -224,7 +238,7 @@ def _compile_functions() -> Any:
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(keep + _HANDLERS), machine)
     engine.finalize_object()
     for target, function in ((THREAD_TARGET, "on_this_thread"), (POOL_TARGET, "on_each_thread")):
