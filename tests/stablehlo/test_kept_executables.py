@@ -1,4 +1,4 @@
-"""Programs that XLA compiled are kept between processes; what is not right of a kept one is ignored and written anew."""
+"""Programs that XLA compiled are kept between processes; one that is not as it was is ignored and written anew."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ print(len(compiled), compiled, file=sys.stderr)
 def test_a_second_process_compiles_nothing_and_knows_as_much(own_cache: Path) -> None:
     environment = dict(os.environ, WINDLASS_NATIVE="0")
     first, second = (
-        subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, timeout=300)
+        subprocess.run([sys.executable, "-c", TWICE], check=False, env=environment, capture_output=True, text=True)
         for _ in range(2)
     )
     assert first.returncode == 0, first.stderr
