@@ -20,6 +20,7 @@ from windlass.launching.native_launch import (
     may_replace_emulator,
     with_native_reason,
 )
+from windlass.runtime.addresses import address_of
 from windlass.runtime.arguments import check_argument, check_written
 
 if TYPE_CHECKING:
@@ -40,7 +41,11 @@ else:
 Array: TypeAlias = NDArray[Any]
 
 NATIVE = "native"
-_FLOATS = {np.dtype(np.float32): struct.Struct("<f"), np.dtype(np.float64): struct.Struct("<d")}
+_FLOATS = {
+    np.dtype(np.float32): (struct.Struct("<f"), struct.Struct("<I")),
+    np.dtype(np.float64): (struct.Struct("<d"), struct.Struct("<Q")),
+}
+"""How floats, and integers of their bits, are written."""
 
 
 class NativeForm(Form, PreparedLaunch):
@@ -48,7 +53,7 @@ class NativeForm(Form, PreparedLaunch):
 
     name = NATIVE
 
-    __slots__ = ("_kernel", "_readers", "_runner", "_shape", "_variables")
+    __slots__ = ("_has_records", "_kernel", "_readers", "_runner", "_shape", "_variables")
 
     def __init__(self, kernel: LoadedKernel, shape: LaunchShape, code: NativeCode, known: Collection[int] = ()) -> None:
         self._kernel = kernel
@@ -58,7 +63,8 @@ class NativeForm(Form, PreparedLaunch):
             _nothing_of if position in known else _reader_of(kernel.signature, parameter)
             for position, parameter in enumerate(kernel.signature.parameters)
         )
-        self._variables = tuple(_address(each) for each in kernel.variables().values())
+        self._has_records = any(each.kind == "record" for each in kernel.signature.parameters)
+        self._variables = tuple(address_of(each) for each in kernel.variables().values())
 
     @property
     def code(self) -> NativeCode:
@@ -88,7 +94,13 @@ class NativeForm(Form, PreparedLaunch):
 
     def run(self, arguments: Sequence[Any]) -> None:
         given = [read(argument) for read, argument in zip(self._readers, arguments, strict=True)]
-        fault = self._runner.run([*(bits for bits, _ in given), *self._variables])
+        # Structs lie in memory of their own, which lives as long as this list.
+        words = (
+            [address_of(each) if isinstance(each, np.ndarray) else each for each in given]
+            if self._has_records
+            else given
+        )
+        fault = self._runner.run((*words, *self._variables))
         if fault is not None:
             raise fault_error(self._kernel, fault, arguments)
 
@@ -139,41 +151,37 @@ def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule
 
 # -- arguments --------------------------------------------------------------------------------------------------------
 
-Read: TypeAlias = "Callable[[Any], tuple[int, Any]]"
-"""Gives what the code takes of an argument, and what must live as long as it runs."""
+Read: TypeAlias = Callable[[Any], Any]
+"""Gives what the code takes of an argument: the bits of a number, an address, or the bytes of a struct as an array."""
 
 
-def _address(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _nothing_of(_: Any) -> tuple[int, Any]:
+def _nothing_of(_: Any) -> int:
     """Of an integer that the code is made for, which it does not read."""
-    return 0, None
+    return 0
+
+
+def _address_of_argument(argument: Array | None) -> int:
+    return 0 if argument is None else address_of(argument)
 
 
 def _reader_of(signature: KernelSignature, parameter: Parameter) -> Read:
     if parameter.kind == "pointer":
-        return lambda argument: (0 if argument is None else _address(argument), argument)
+        return _address_of_argument
     if parameter.kind == "record":
-
-        def read_record(argument: Any) -> tuple[int, Any]:
-            record = np.frombuffer(_bytes_of(signature, parameter, argument), np.uint8)
-            return _address(record), record
-
-        return read_record
+        return lambda argument: np.frombuffer(_bytes_of(signature, parameter, argument), np.uint8)
     dtype = parameter.dtype
     if dtype is None or dtype not in _FLOATS:
-        return lambda argument: (int.from_bytes(_bytes_of(signature, parameter, argument), "little"), None)
-    pack, plain = _FLOATS[dtype].pack, (float, dtype.type)
+        return lambda argument: int.from_bytes(_bytes_of(signature, parameter, argument), "little")
+    floats, words = _FLOATS[dtype]
+    pack, unpack, plain = floats.pack, words.unpack, (float, dtype.type)
 
-    def read_float(argument: Any) -> tuple[int, Any]:
+    def read_float(argument: Any) -> int:
         if type(argument) in plain:
             try:
-                return int.from_bytes(pack(argument), "little"), None
+                return unpack(pack(argument))[0]
             except OverflowError:
                 pass  # the check below says so in more words
-        return int.from_bytes(_bytes_of(signature, parameter, argument), "little"), None
+        return int.from_bytes(_bytes_of(signature, parameter, argument), "little")
 
     return read_float
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -32,13 +33,20 @@ class NativeKernel:
         self.schedule = schedule
         self.is_independent = is_independent
         """Whether it is known that the threads may run in any order."""
-        self._launches: dict[LaunchShape, Callable[..., None]] = {}
+        self._launches: dict[Any, Callable[..., None]] = {}
+        """By grid and block, as they were given and as they are read."""
 
     def __getitem__(self, brackets: Any) -> Callable[..., None]:
+        try:
+            return self._launches[brackets]
+        except (KeyError, TypeError):
+            pass
         shape = read_launch_shape(self.kernel.signature, brackets)
         found = self._launches.get(shape)
         if found is None:
             found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule, self.is_independent)
+        with contextlib.suppress(TypeError):
+            self._launches[brackets] = found
         return found
 
     def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:

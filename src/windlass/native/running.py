@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,14 +34,31 @@ class Fault:
         return 0 <= self.byte <= self.site.last_byte
 
 
+class _Context:
+    """What a run of native code is given, and where it notes what goes wrong."""
+
+    __slots__ = ("_pack", "_pool", "_words", "address", "note")
+
+    def __init__(self, count: int) -> None:
+        self.note = _NOTE()
+        self._pool = pool()  # whose code this points to: a process that was forked off makes another one
+        self._words = (ctypes.c_uint64 * (FIRST_ARGUMENT + count))(ctypes.addressof(self.note), self._pool.ask)
+        self._pack = struct.Struct(f"={count}Q").pack_into
+        self.address = ctypes.addressof(self._words)
+
+    def fill(self, given: Sequence[int]) -> None:
+        """Have it hold these addresses and bits of numbers."""
+        self._pack(self._words, 8 * FIRST_ARGUMENT, *given)
+
+
 class Runner:
     """Runs one code again and again. How long it takes decides on how many threads."""
 
     def __init__(self, code: NativeCode) -> None:
         self.code = code
         self._part: Any = _PART(code.entry)
-        self._contexts: dict[int, Any] = {}
-        """The type of a context for so many arguments."""
+        self._idle: list[_Context] = []
+        """Those that no run uses: several threads may run the code, and runs may be within one another."""
         self._seconds = 0.0
         """How long one thread takes, as far as known."""
 
@@ -51,17 +69,20 @@ class Runner:
         """
         if not self.code.most_parts:
             return None
-        note = _NOTE()
-        make = self._contexts.get(len(given))
-        if make is None:
-            make = self._contexts[len(given)] = ctypes.c_uint64 * (FIRST_ARGUMENT + len(given))
-        context = make(ctypes.addressof(note), pool().ask, *given)
-        self._run(ctypes.addressof(context))
+        try:
+            context = self._idle.pop()
+        except IndexError:
+            context = _Context(len(given))
+        context.fill(given)
+        self._run(context.address)
+        note = context.note
         if note[STOP] == INTERRUPTED:
             raise KeyboardInterrupt
         if note[0]:
             ids = tuple(int(each) for each in note[1:7])
             return Fault(self.code.sites[note[0] - 1], ids[:3], ids[3:], int(note[7]))  # pyright: ignore[reportArgumentType]
+        # Nothing was noted: it is as it was made.
+        self._idle.append(context)
         return None
 
     def _run(self, context: int) -> None:

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,7 +221,7 @@ def message_of(call: XlaCall, place: int, *, is_misaligned: bool) -> str:
     return f"{said}, by block (%1$lld, %2$lld, %3$lld), thread (%4$lld, %5$lld, %6$lld) at byte %7$lld {tag}"
 
 
-@cache
+@typed_ffi.made_once
 def _handler() -> _Handler:
     return _Handler()
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from functools import cache
 from typing import Any
 
 import jax
@@ -22,7 +21,7 @@ import llvmlite.binding as llvm_binding
 
 from windlass.diagnostics import Diagnostic, ProgramError
 from windlass.lowering.polling import POLL
-from windlass.stablehlo.typed_ffi import CODE_CANCELLED, helpers
+from windlass.stablehlo.typed_ffi import CODE_CANCELLED, helpers, made_once
 from windlass.stablehlo.typed_ffi import register as register_handler
 from windlass.stablehlo.waiting import call_at_end, is_ending, is_main_thread, run_interruptibly
 
@@ -189,7 +188,7 @@ class _Native:
         return None
 
 
-@cache
+@made_once
 def register() -> _Native:
     """Make the function known to XLA, which has to happen before a program that calls it is compiled."""
     return _Native()

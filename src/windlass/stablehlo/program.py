@@ -6,6 +6,7 @@ trace, the program is merged into the module that JAX is building, so that XLA s
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -63,7 +64,7 @@ class TensorProgram:
     functions that `jitted` gave.
     """
 
-    __slots__ = ("__weakref__", "_compiled", "_derived", "_jitted", "code")
+    __slots__ = ("__weakref__", "_compiled", "_compiling", "_derived", "_jitted", "code")
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class TensorProgram:
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: dict[tuple[int, ...], Any] = {}
+        self._compiling = threading.RLock()
         self._derived: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
@@ -155,7 +157,10 @@ class TensorProgram:
         require_threads()
         found = self._compiled.get(donate)
         if found is None:
-            found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
+            with self._compiling:
+                found = self._compiled.get(donate)
+                if found is None:
+                    found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
         return found
 
     def _load(self, donate: tuple[int, ...]) -> Any:

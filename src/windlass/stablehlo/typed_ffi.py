@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from functools import cache
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
+from typing import TypeVar
 
 import jax
+
+Made = TypeVar("Made")
 
 MAJOR_VERSION = 0
 """That of the layout below; another one moves fields."""
@@ -124,6 +129,23 @@ def installed_version() -> tuple[int, int]:
 def is_supported() -> bool:
     """Whether the installed jaxlib's interface has the layout that is written here."""
     return installed_version()[0] == MAJOR_VERSION
+
+
+def made_once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """A function that gives what `make` gave at the first call, whichever threads call it first: XLA refuses a second
+    handler of a name."""
+    lock = threading.RLock()
+    made: list[Made] = []
+
+    @wraps(make)
+    def get() -> Made:
+        if not made:
+            with lock:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get
 
 
 def register(name: str, address: int) -> None:

@@ -14,8 +14,8 @@ interface (xla/ffi/api/c_api.h in jaxlib), whose layout is part of its binary in
 from __future__ import annotations
 
 import ctypes
-import functools
 import platform
+import threading
 from typing import Any
 
 import jax
@@ -23,6 +23,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from windlass.stablehlo.kept_executables import keep_compiled, load_kept, name_of_kept
+from windlass.stablehlo.typed_ffi import made_once
 
 THREAD_TARGET = "windlass_keep_subnormals"
 POOL_TARGET = "windlass_keep_subnormals_on_pool"
@@ -190,8 +191,10 @@ def begin_with_subnormals_kept() -> bool:
 
 def pool_keeps_subnormals() -> bool:
     """Whether the threads of XLA's pool keep subnormals: the first call sees to it, or the next where it could not."""
-    if not _reached and _reach_pool():
-        _reached.append(True)
+    if not _reached:
+        with _reaching:
+            if not _reached and _reach_pool():
+                _reached.append(True)
     return bool(_reached)
 
 
@@ -226,7 +229,7 @@ def _visit_of_pool(result: jax.ShapeDtypeStruct) -> Any:
     return visit
 
 
-@functools.cache
+@made_once
 def _compile_functions() -> Any:
     """The compiled functions, registered with XLA for as long as the process lives; None for other processors."""
     from llvmlite import binding
@@ -250,5 +253,6 @@ def _compile_functions() -> Any:
 
 
 _reached: list[bool] = []
+_reaching = threading.RLock()
 _KEPT: list[Any] = []
 """What XLA calls: must live as long as the process."""
