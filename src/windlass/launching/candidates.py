@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 RAISED, NATIVE = "raised", "native"
 RAISED_CALL, NATIVE_CALL = 6e-5, 1.5e-5
 """Seconds that a launch on NumPy arrays takes beyond its work."""
+NATIVE_CALL_WITHIN = 3e-6
+"""Seconds that XLA takes to call native code."""
 ONE_BY_ONE = 0.25
 """The share of the CPU's arithmetic that kernels of XLA reach which fold or join what they compute (`Device`)."""
 ROUND = 1e-6
@@ -46,17 +48,33 @@ EMULATED_OPERATION = 2e-9
 
 def raised_candidate(compiled: RaisedLaunch, device: Device) -> Candidate:
     """A launch as a tensor program, on NumPy arrays: what it writes goes to new memory, and is copied into them."""
+    written = sum(result.tensor.bytes for result in compiled.optimized.results)
+    copying = 4 * written / (device.cache_bandwidth if written <= device.cache else device.bandwidth)
+    return Candidate(RAISED, RAISED_CALL + _seconds_of_program(compiled, device) + copying)
+
+
+def raised_candidate_within(compiled: RaisedLaunch, device: Device) -> Candidate:
+    """A launch as a part of a program of XLA's."""
+    return Candidate(RAISED, _seconds_of_program(compiled, device))
+
+
+def _seconds_of_program(compiled: RaisedLaunch, device: Device) -> float:
     function = compiled.optimized
     cost = estimate_cost(function.results, function.arguments, replace(device, one_by_one=ONE_BY_ONE))
-    written = sum(result.tensor.bytes for result in function.results)
-    copying = 4 * written / (device.cache_bandwidth if written <= device.cache else device.bandwidth)
-    seconds = RAISED_CALL + cost.seconds + copying + _irregular_seconds(function.body)
-    return Candidate(RAISED, seconds)
+    return cost.seconds + _irregular_seconds(function.body)
 
 
 def native_candidate(work: Work, device: Device, lanes: int, threads: int) -> Candidate:
     """A launch as native code of so many lanes, on so many threads."""
     return Candidate(NATIVE, NATIVE_CALL + work.seconds_on(device, lanes, threads), is_guessed=work.is_guessed)
+
+
+def native_candidate_within(work: Work, compiled: RaisedLaunch, device: Device, lanes: int, threads: int) -> Candidate:
+    """A launch as native code that a program of XLA's calls, which may have to copy what is written before."""
+    written = sum(result.tensor.bytes for result in compiled.optimized.results)
+    copying = 2 * written / (device.cache_bandwidth if written <= device.cache else device.bandwidth)
+    seconds = NATIVE_CALL_WITHIN + work.seconds_on(device, lanes, threads) + copying
+    return Candidate(NATIVE, seconds, is_guessed=work.is_guessed)
 
 
 def emulated_candidate(shape: LaunchShape, work: Work | None) -> Candidate:

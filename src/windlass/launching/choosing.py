@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import RaisingError, WindlassError
-from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.candidates import (
     NATIVE,
@@ -24,11 +23,11 @@ from windlass.launching.candidates import (
     raised_candidate,
     with_measured,
 )
-from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
 from windlass.launching.measurements import Measurement, digest_of, recall, remember
 from windlass.launching.native_form import NativeForm, prepare, raised_instead
 from windlass.launching.native_launch import facts_of, specialized
+from windlass.launching.native_within import refusal_by_itself
 from windlass.launching.raised_form import RaisedForm
 from windlass.launching.trials import TriedLaunch, refusal_of_trial, time_forms
 from windlass.native.plan import WIDEST
@@ -36,19 +35,15 @@ from windlass.native.pool import thread_count
 from windlass.native.refusal import NotNative
 from windlass.native.work import Work, work_of_launch
 from windlass.reports.candidate import Candidate
-from windlass.runtime.settings import first_calls_are_checked, native_code_is_a_choice, trials_are_allowed
+from windlass.runtime.settings import trials_are_allowed
 from windlass.stablehlo.optimizing import Choices
 
 if TYPE_CHECKING:
-    import jax
-
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.pipeline import RaisedLaunch
     from windlass.reports.report import Report
     from windlass.runtime.launch_shape import LaunchShape
-else:
-    jax = deferred("jax")
 
 SECONDS_BEFORE_TRIAL = 0.25
 """A launch is tried in its other form once its calls have taken so long in all: about what the trial itself takes."""
@@ -92,7 +87,7 @@ class Choice:
         """As native code; its machine code is made only where that might be faster."""
         if self.work is None:
             return Candidate(NATIVE, refusal="it has no loops that native code could be made of")
-        if (reason := self._refusal()) is not None:
+        if (reason := refusal_by_itself(self.compiled, self.launch.shape)) is not None:
             return Candidate(NATIVE, refusal=reason)
         device, threads = Choices().device_on(), thread_count()
         best = native_candidate(self.work, device, WIDEST, threads)
@@ -148,7 +143,8 @@ class Choice:
         report = kernel.last_report
         assert report is not None
         self.tell(report)
-        is_settled = self.measurement is not None or not trials_are_allowed() or self._refusal() is not None
+        refusal = refusal_by_itself(self.compiled, launch.shape)
+        is_settled = self.measurement is not None or not trials_are_allowed() or refusal is not None
         if is_settled or prepared.name not in (RAISED, NATIVE):
             return prepared
         settle = partial(try_both, kernel, shape, launch.traced, prepared, report)
@@ -159,25 +155,6 @@ class Choice:
         report.is_native = self.best == NATIVE
         report.choice_reason = self.decision[1]
         report.candidates = self.candidates()
-
-    def _refusal(self) -> str | None:
-        """Why the launch is not to run as native code by itself; None where it may."""
-        raised = self.compiled.raised
-        if not native_code_is_a_choice():
-            return "what can be raised is raised (WINDLASS_NATIVE)"
-        if first_calls_are_checked():
-            return "first calls are compared with the emulator (WINDLASS_CHECK)"
-        if jax.default_backend() != "cpu":
-            return "JAX runs on another device"
-        if not native_code_ends(self.launch.shape, None):
-            return "it would take too long"
-        if raised.race is not None:
-            return "its threads race"
-        if raised.report.absent:
-            return "it reads from lanes that take no part"
-        if any(each.is_fault for each in raised.assumptions):
-            return "whether it is right depends on the data"
-        return None
 
 
 def try_both(

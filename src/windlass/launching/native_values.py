@@ -132,14 +132,13 @@ class NativeFunction(PreparedFunction):
             found: NativeProgram | NotNative | None = kernel.native_calls.get(key)
             if found is None:
                 try:
-                    facts = _facts_of(launch, slots)
+                    facts = facts_of_values(launch, slots)
                     function, code = compile_with_function(launch, facts=facts)
                     source = Source(function, facts, tuple(slots))
                     call = enter(kernel.name, code, slots, source.flops())
-                    shapes = [_shape_of(value) for value in values]
 
                     def enter_call(call: XlaCall) -> Callable[..., Any]:
-                        _launches[call.number] = ref(kernel), shapes
+                        note_launch(call, launch)
                         return _callable(call)
 
                     found = NativeProgram(kernel, source, call, enter_call, len(self.written))
@@ -198,7 +197,7 @@ class _Operands:
                 self.slots.append(NULL_SLOT)
             elif parameter.kind == "pointer":
                 dtype = np.dtype(value.dtype)
-                alignment = _alignment_of(dtype, kernel.alignment)
+                alignment = alignment_of(dtype, kernel.alignment)
                 kind = Kind.WRITTEN if position in written else Kind.READ
                 result = written.index(position) if position in written else 0
                 size = math.prod(value.shape)
@@ -251,7 +250,7 @@ class _Operands:
         form = form_of(storage.dtype, storage.shape)
         entering = form.in_halves() if is_wide(form.dtype) else form
         elements = math.prod(entering.shape)
-        slot = Slot(Kind.READ, self.count, 0, elements, storage.nbytes, _alignment_of(storage.dtype, alignment))
+        slot = Slot(Kind.READ, self.count, 0, elements, storage.nbytes, alignment_of(storage.dtype, alignment))
         self._add(slot, lambda _: value_of_variable(storage, entering))
 
     def read(self, arguments: Sequence[Any]) -> list[Any]:
@@ -265,12 +264,12 @@ class _Operands:
         ]
 
 
-def _alignment_of(dtype: np.dtype, widest: int) -> int:
+def alignment_of(dtype: np.dtype, widest: int) -> int:
     """Of what an array's address has to be a multiple, for a kernel that reads vectors as wide as that."""
     return WIDEST_VECTOR if widest > 1 else dtype.itemsize & -dtype.itemsize
 
 
-def _facts_of(launch: Request, slots: Sequence[Slot]) -> LaunchFacts:
+def facts_of_values(launch: Request, slots: Sequence[Slot]) -> LaunchFacts:
     """What native code knows of memories that XLA gives it: they are apart, and lie where the handler has them lie."""
     kernel, shape = launch.kernel, launch.shape
     parameters = kernel.signature.parameters
@@ -351,6 +350,11 @@ def _one_after_another(
 
 _launches: dict[int, tuple[ref[LoadedKernel], list[Any]]] = {}
 """The kernel of each call by its number, and arrays like its arguments, for what errors say."""
+
+
+def note_launch(call: XlaCall, launch: Request) -> None:
+    """Remember what errors say of a call: the kernel, and arrays like its arguments."""
+    _launches[call.number] = ref(launch.kernel), [_shape_of(value) for value in launch.arguments]
 
 
 def _shape_of(value: Any) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 import jax
 
 from windlass.launching.form import PreparedFunction, Request
+from windlass.launching.native_within import choose_program
 from windlass.launching.traced_records import member_of
 from windlass.launching.value_launch import (
+    as_raised,
     compile_on_values,
     enter,
     is_jax_value,
@@ -29,8 +31,8 @@ class RaisedFunction(PreparedFunction):
     """
 
     __slots__ = (
-        "_arrays", "_changed", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "_variables",
-        "is_kept",
+        "_arrays", "_call", "_changed", "_compiled", "_forms", "_function", "_kernel", "_program", "_readers",
+        "_results", "_variables", "is_kept",
     )  # fmt: skip
 
     def __init__(self, launch: Request) -> None:
@@ -67,7 +69,8 @@ class RaisedFunction(PreparedFunction):
             )
             for scalar in self._compiled.binding.scalars
         )
-        program = self._compiled.program
+        self._program, self._call = choose_program(launch, self._compiled)
+        program = self._program
         self.is_kept = not program.needs_x64 or bool(jax.config.read("jax_enable_x64"))
         """Whether JAX's flag is as the program needs it; else `apply` has to turn it on, which `run` does not."""
 
@@ -78,7 +81,13 @@ class RaisedFunction(PreparedFunction):
         self._function = jax.jit(run)
 
     def run(self, arguments: Sequence[Any]) -> Any:
-        return self._function(*self.inputs(arguments))
+        try:
+            found = self._function(*self.inputs(arguments))
+            return jax.block_until_ready(found) if self._call is not None and self._call.code.sites else found
+        except (jax.errors.JaxRuntimeError, ValueError) as error:  # the latter where JAX ran it on this thread
+            if self._call is None:
+                raise
+            raise as_raised(error) from None
 
     def inputs(self, arguments: Sequence[Any]) -> list[Any]:
         # The arrays, the device variables as they are now, the numbers.
@@ -105,7 +114,7 @@ class RaisedFunction(PreparedFunction):
             value if reader is not None else scalar_for_program(scalar, value)
             for (scalar, reader), value in zip(self._readers, inputs[first_scalar:], strict=True)
         ]
-        results = self._compiled.program.bind(*memories, *entering, *scalars)
+        results = self._program.bind(*memories, *entering, *scalars)
         new_arrays = [
             arrays[memory] if index is None else leave(results[index], self._forms[memory], arrays[memory])
             for memory, index in self._results

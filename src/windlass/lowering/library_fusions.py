@@ -59,7 +59,8 @@ class Surroundings:
     that the program around may have computed just before: XLA fuses across. XLA divides one that is partitioned among
     devices. There, a call would keep it from that, and folds over devices need a body that is a plain sum: values are
     kept apart by a rounding that changes nothing, at the cost of writing them once more. `shardings` tell how it
-    divides the arguments, as far as that is known; one that is left to it is divided by it alone.
+    divides the arguments, as far as that is known; one that is left to it is divided by it alone. One that may call
+    native code runs in this process, on one CPU, as a whole.
     """
 
     is_whole: bool = False
@@ -67,6 +68,7 @@ class Surroundings:
     computed: tuple[int, ...] = ()
     shardings: tuple[Sharding | None, ...] = ()
     is_left_to_xla: bool = False
+    may_call_native_code: bool = False
 
 
 def avoid_wrong_fusions(module: Module, surroundings: Surroundings) -> None:

@@ -54,8 +54,8 @@ class Code:
 
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
-        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "plan",
-        "program", "result_types", "seconds",
+        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
+        "plan", "program", "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +71,7 @@ class Code:
         limbs: Limbs | None = None,
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
+        native: Module | None = None,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -81,6 +82,7 @@ class Code:
         self.is_derivative = is_derivative
         self.limbs = limbs
         self.plan = plan
+        self.native = native
         self.seconds = seconds
         self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
         self.result_types = tuple(result.tensor for result in module.main.results)
@@ -134,6 +136,8 @@ class Code:
         return text
 
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
+        if self.native is not None and surroundings.may_call_native_code:
+            return export_bytecode(_copied(self.native)), surroundings.is_whole
         begun = time.perf_counter()
         module = _copied(self.module)
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)

@@ -49,7 +49,18 @@ def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = F
     shardings = find_shardings(context.module_context.module, arguments) if is_partitioned else ()
     # Polls have no place on many devices: what has an effect can't be divided.
     is_left = is_partitioned and is_left_to_xla()
-    return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings, is_left)
+    is_at_home = may_call_native_code(context.module_context)
+    return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings, is_left, is_at_home)
+
+
+def may_call_native_code(module_context: Any) -> bool:
+    """Whether the module that JAX is building runs in this process, on one CPU: it is not exported, and not divided
+    by `shard_map` or its kin."""
+    is_divided = getattr(module_context.axis_context, "num_devices", None) != 1
+    parameters = module_context.lowering_parameters
+    is_read = bool(getattr(parameters, "override_lowering_rules", None))  # by us, who derive and optimize it
+    is_exported = getattr(parameters, "for_export", True)
+    return tuple(module_context.platforms) == ("cpu",) and not (is_divided or is_exported or is_read)
 
 
 def _is_in_memory(value: Any) -> bool:

@@ -58,7 +58,8 @@ class TensorProgram:
     lowered as it stands: what it is part of is finished for a device's compiler as a whole, or it is the user's own.
     How long lowering takes is entered into `seconds`. `differentiable` gives what its derivatives are made of where
     that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones, and so are
-    those of programs that are made from it. Derivatives of all of these follow the `plan` for loops.
+    those of programs that are made from it. Derivatives of all of these follow the `plan` for loops. The module
+    `native` stands for the program where native code may be called; nothing is derived from it.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -79,11 +80,23 @@ class TensorProgram:
         limbs: Limbs | None = None,
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
+        native: Module | None = None,
     ) -> None:
         name = name or module.name or module.main.name
         seconds = {} if seconds is None else seconds
         self.code = Code(
-            self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs, is_derivative, plan
+            self,
+            module,
+            name,
+            callbacks,
+            is_exact,
+            is_given,
+            seconds,
+            differentiable,
+            limbs,
+            is_derivative,
+            plan,
+            native,
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: dict[tuple[int, ...], Any] = {}
@@ -119,21 +132,27 @@ class TensorProgram:
         if not plan or plan == code.plan:
             return self
 
-        def build() -> TensorProgram:
-            return TensorProgram(
-                code.module,
-                code.name,
-                code.callbacks,
-                is_exact=code.is_exact,
-                is_given=code.is_given,
-                seconds=code.seconds,
-                differentiable=lambda: code.differentiable,
-                limbs=code.limbs,
-                is_derivative=code.is_derivative,
-                plan=plan,
-            )
+        return self.derived(("by plan", plan), lambda: self._again(plan, code.native))
 
-        return self.derived(("by plan", plan), build)
+    def or_native(self, key: Hashable, native: Module) -> TensorProgram:
+        """The program, as native code where that may be called; made once for a key."""
+        return self.derived(("or native", key), lambda: self._again(self.code.plan, native))
+
+    def _again(self, plan: Plan, native: Module | None) -> TensorProgram:
+        code = self.code
+        return TensorProgram(
+            code.module,
+            code.name,
+            code.callbacks,
+            is_exact=code.is_exact,
+            is_given=code.is_given,
+            seconds=code.seconds,
+            differentiable=lambda: code.differentiable,
+            limbs=code.limbs,
+            is_derivative=code.is_derivative,
+            plan=plan,
+            native=native,
+        )
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Any:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
