@@ -250,6 +250,11 @@ def test_native_code_gives_what_the_emulator_gives(case: str) -> None:
             assert got.tobytes() == wanted.tobytes()
 
 
+def test_whoever_wishes_for_native_code_again_gets_what_was_compiled() -> None:
+    kernel = wl.cuda.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")["twice"]
+    assert wl.native(kernel)[1, 4] is wl.native(kernel)[1, 4]
+
+
 def test_threads_run_in_order_where_their_order_matters() -> None:
     kinds = {case: code_of(*launch).is_ordered for case, launch in LAUNCHES.items() if case != "settings"}
     assert {case for case, is_ordered in kinds.items() if is_ordered} == ORDERED

@@ -35,13 +35,16 @@ def import_at_once(name: str) -> Any:
 class DeferredModule:
     """Stands for a module, which is imported when one of its names is first asked for."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_module", "_name")
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: Any = None
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_at_once(self._name), attribute)
+        if self._module is None:
+            self._module = import_at_once(self._name)
+        return getattr(self._module, attribute)
 
     def __repr__(self) -> str:
         return f"<deferred module {self._name}>"
@@ -73,6 +76,9 @@ def deferred_names(package: str, places: Mapping[str, str]) -> Callable[[str], A
     def give(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_at_once(places[name]), name)
+        found = getattr(import_at_once(places[name]), name)
+        if package in sys.modules:  # where it is found the next time
+            setattr(sys.modules[package], name, found)
+        return found
 
     return give

@@ -62,6 +62,8 @@ class LoadedKernel:
         self.lock = threading.RLock()
         self.launches: dict[Any, Any] = {}
         """Its launches by grid and block."""
+        self.native_launches: dict[Any, Any] = {}
+        """Those that the user wishes to run as native code."""
         self.compiled_launches: dict[LaunchShape, Any] = {}
         """Those of them that are functions of `wl.jit`, to be differentiated."""
         self._compiled: CompiledStore[Binding, pipeline.RaisedLaunch | Exception] = CompiledStore()

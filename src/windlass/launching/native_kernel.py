@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.form import Request
-from windlass.launching.loaded_kernel import LoadedKernel
+from windlass.launching.loaded_kernel import MOST_LAUNCHES, LoadedKernel
 from windlass.launching.native_form import NativeForm, prepare
 from windlass.launching.records import takes_pointers_in_records, with_pointers_apart
 from windlass.native import NotNative
@@ -33,7 +33,8 @@ class NativeKernel:
         self.schedule = schedule
         self.is_independent = is_independent
         """Whether it is known that the threads may run in any order."""
-        self._launches: dict[Any, Callable[..., None]] = {}
+        is_plain = schedule is None and not is_independent
+        self._launches: dict[Any, Callable[..., None]] = kernel.native_launches if is_plain else {}
         """By grid and block, as they were given and as they are read."""
 
     def __getitem__(self, brackets: Any) -> Callable[..., None]:
@@ -44,6 +45,8 @@ class NativeKernel:
         shape = read_launch_shape(self.kernel.signature, brackets)
         found = self._launches.get(shape)
         if found is None:
+            if len(self._launches) >= MOST_LAUNCHES:
+                self._launches.clear()
             found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule, self.is_independent)
         with contextlib.suppress(TypeError):
             self._launches[brackets] = found
