@@ -1,0 +1,124 @@
+"""Steps an ocean of 27 CUDA C++ kernels, on one device or divided among several, and draws it.
+
+    python examples/ocean/run.py [--days 30] [--size 122x58x12] [--output ocean.png] [--communication]
+
+Checks two steps of a small basin against the emulator, makes one program of the time loop, steps with a progress bar,
+and draws the surface. Where JAX sees several devices (`XLA_FLAGS=--xla_force_host_platform_device_count=8`), boxes are
+divided among them from west to east and from south to north; `--communication` prints what they tell each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from channel import begin, carve_basin, describe_grid, layer_thickness
+from drawing import draw_ocean
+from primitive import HALO, Basin, Fields, Ocean, compile_run
+
+import windlass as wl
+
+HERE = Path(__file__).parent
+CHUNKS = 40
+CHECKED_STEPS = 2
+
+
+def make_scene(nx: int, ny: int, layers: int) -> tuple[Any, Basin, Fields]:
+    """The grid, the basin and the water at rest."""
+    grid = describe_grid(nx, ny, layers)
+    basin = carve_basin(grid, layer_thickness(layers))
+    return grid, basin, begin(grid, basin)
+
+
+def check(console: Console) -> None:
+    """Two steps of a small basin, as launches choose their forms, have to agree with the emulator's."""
+    grid, basin, start = make_scene(26, 18, 8)
+    grid["time_step"] = 2 * grid["surface_step"]
+    found, wanted = (Fields(*(field.copy() for field in start)) for _ in range(2))
+    for form, fields in ((wl.native, found), (wl.emulate, wanted)):
+        ocean = Ocean(grid, form)
+        for step in range(CHECKED_STEPS):
+            ocean.step(fields, basin, step)
+    for name, ours, theirs in zip(Fields._fields, found, wanted, strict=True):
+        if not np.array_equal(ours, theirs):
+            raise SystemExit(f"{name} differs from what the emulator computes")
+    console.print(f"{CHECKED_STEPS} steps of a small basin are the emulator's to the bit")
+
+
+def divide(arrays: Any, devices: Any) -> Any:
+    """The arrays on the devices, divided along y and x; over one device they stay whole."""
+    count = len(devices)
+    across = next(n for n in range(int(count**0.5), 0, -1) if count % n == 0)
+    mesh = Mesh(np.array(devices).reshape(across, count // across), ("y", "x"))
+
+    def put(array: Any) -> Any:
+        spec = PartitionSpec(*((None,) * (array.ndim - 2)), "y", "x") if array.ndim >= 2 else PartitionSpec()
+        return jax.make_array_from_callback(array.shape, NamedSharding(mesh, spec), lambda part: array[part])
+
+    return jax.tree.map(put, arrays), mesh
+
+
+def main() -> None:
+    """The example."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--days", type=float, default=10)
+    parser.add_argument("--size", default="122x58x12", help="boxes from west to east, from south to north, layers")
+    parser.add_argument("--output", type=Path, default=HERE / "ocean.png")
+    parser.add_argument("--communication", action="store_true", help="count what devices send, and step nothing")
+    options = parser.parse_args()
+    console = Console(highlight=False)
+    jax.config.update("jax_enable_x64", True)  # before JAX makes its first array
+
+    if not options.communication:
+        check(console)
+    grid, basin, start = make_scene(*map(int, options.size.split("x")))
+    ocean = Ocean(grid)
+    run = compile_run(ocean)
+    (fields, divided), mesh = divide((start, basin), jax.devices())
+    if options.communication:
+        print(wl.communication(run, mesh, fields, divided, 0, 10))
+        return
+
+    steps = round(options.days * 86400 / float(grid["time_step"]))
+    begun = time.perf_counter()
+    fields = jax.block_until_ready(run(fields, divided, 0, 1))
+    console.print(f"{len(ocean.module.kernels)} kernels became one program in {time.perf_counter() - begun:.1f} s")
+    done, chunk, busy = 1, max(1, steps // CHUNKS), 0.0
+    columns = (TextColumn("stepping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("steps", total=steps, completed=done)
+        while done < steps:
+            count = min(chunk, steps - done)
+            begun = time.perf_counter()
+            fields = jax.block_until_ready(run(fields, divided, done, count))
+            busy += time.perf_counter() - begun
+            done += count
+            progress.update(bar, completed=done)
+    boxes = ocean.nx * ocean.ny * ocean.layers
+    each = busy / max(1, done - 1)
+    console.print(f"{1000 * each:.1f} ms per step of {boxes:,} boxes, with {ocean.surface_steps} steps of the surface")
+
+    inner = slice(HALO, -HALO)
+    u, v, heat, surface = (
+        np.asarray(field)[:, inner, inner] for field in (fields.u, fields.v, fields.heat, fields.surface)
+    )
+    console.print(
+        f"fastest current {np.abs(u).max():.2f} m/s, surface from {surface.min():.2f} to {surface.max():.2f} m"
+    )
+    draw_ocean(options.output, grid, basin, u, v, heat, done * float(grid["time_step"]) / 86400)
+    console.print(f"wrote {options.output}")
+
+
+if __name__ == "__main__":
+    main()
