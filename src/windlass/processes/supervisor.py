@@ -24,6 +24,7 @@ SETTLE_SECONDS = 0.3
 """How long others are waited for after a failure: which was the first is then told by how each ended."""
 TRACE_SECONDS = 1.0
 PATIENCE_AT_THE_ENDS = 10
+OWN_FOLDER = str(Path(__file__).parents[1])
 HUNG = 124
 """The status for a rank that hangs, as `timeout` has it."""
 
@@ -49,6 +50,8 @@ class Failure:
     progress: Progress
     notes: tuple[str, ...] = ()
     code: str = "WL0711"
+    stands_out: bool = True
+    """Whether it is known to be this one."""
 
     @property
     def where(self) -> str:
@@ -150,15 +153,31 @@ def _find_first(failed: Sequence[Rank]) -> Failure:
 
 
 def _find_hung(working: Sequence[Rank], changed: dict[int, float], timeout: float) -> Failure:
-    """The rank that the others wait for: with the fewest steps, else at another line than most, else the oldest."""
+    """The rank that the others wait for: it has fewer steps, or doesn't answer, or is at another line than the others.
+
+    Where none stands out so, none is blamed; the one whose last step is the longest ago stands for all.
+    """
     for rank in working:
         rank.ask_for_trace()
     time.sleep(TRACE_SECONDS)
     lines = {rank.number: _line_of(rank) for rank in working}
     often = Counter(lines.values())
-    rank = min(working, key=lambda each: (each.progress().steps, often[lines[each.number]], changed[each.number]))
-    notes = tuple(f"rank {each.number} is at {lines[each.number]}" for each in working)
-    return Failure(rank, f"makes no step any more, for {timeout:g} s", HUNG, False, rank.progress(), notes, "WL0712")
+
+    def order(rank: Rank) -> tuple[int, bool, int]:
+        return rank.progress().steps, bool(rank.last_trace()), often[lines[rank.number]]
+
+    first, *others = sorted(working, key=lambda rank: (order(rank), changed[rank.number]))
+    stands_out = not others or order(first) < order(others[0])
+    return Failure(
+        first,
+        f"makes no step any more, for {timeout:g} s",
+        HUNG,
+        False,
+        first.progress(),
+        tuple(f"rank {rank.number} is at {lines[rank.number]}" for rank in working),
+        "WL0712",
+        stands_out,
+    )
 
 
 def _line_of(rank: Rank) -> str:
@@ -166,7 +185,7 @@ def _line_of(rank: Rank) -> str:
     frames = rank.last_trace()
     if not frames:
         return "no line: it doesn't answer"
-    others = ('"<', "site-packages", "/lib/python", str(Path(__file__).parents[1]))
+    others = ('"<', "site-packages", "/lib/python", OWN_FOLDER)
     mine = [frame for frame in frames if not any(each in frame for each in others)]
     return (mine or frames)[0].removeprefix('File "').replace('", line ', ":")
 
@@ -180,11 +199,9 @@ def _last_note(watch: Watch, is_repeated: bool) -> str:
 def _tell(failure: Failure, count: int, severity: str, *notes: str) -> None:
     """Tell of a failure on standard error, after the last lines that the rank wrote there."""
     sys.stdout.flush()
+    who = f"rank {failure.rank.number}"
     for line in failure.rank.last_errors():
-        print(f"[rank {failure.rank.number}] {line}", file=sys.stderr)
-    headline = f"rank {failure.rank.number} of {count} {failure.what}{failure.where}"
-    print(
-        Diagnostic(failure.code, headline, notes=(*failure.notes, *notes), severity=severity),
-        file=sys.stderr,
-        flush=True,
-    )
+        print(f"[{who}] {line}", file=sys.stderr)
+    headline = f"{who if failure.stands_out else 'some rank'} of {count} {failure.what}{failure.where}"
+    diagnostic = Diagnostic(failure.code, headline, notes=(*failure.notes, *notes), severity=severity)
+    print(diagnostic, file=sys.stderr, flush=True)
