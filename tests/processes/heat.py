@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import signal
@@ -43,8 +44,14 @@ def befall(fault: str) -> None:
         os.abort()
     elif fault == "left":
         os._exit(3)
+    elif fault == "full":
+        os.fsync = fill_disk
     elif fault == "killed while writing":
         os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def fill_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def main(folder: Path, steps: int, fault: str) -> None:

@@ -7,6 +7,8 @@ import os
 import random
 import shutil
 import struct
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,6 +203,21 @@ def test_a_checkpoint_of_which_a_part_is_missing_is_none(folder: Path) -> None:
     assert run(folder, 9)[0] == 6
 
 
+def test_parts_that_others_have_not_written_theirs_of_are_removed_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = wl.checkpoint(tmp_path, keep=2)
+    saved.save(1.0)
+    saved.wait()
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    for value in (2.0, 3.0, 4.0):
+        saved.save(value)
+    with pytest.warns(WindlassWarning, match="step 2 can't be written: another process has not written its part"):
+        saved.wait()
+    assert [each.step for each in parts.list_whole(tmp_path)] == [1]
+    assert sorted(each.name[-1] for each in tmp_path.iterdir()) == ["1", "3", "4"]
+
+
 def test_parts_of_two_runs_make_no_checkpoint(folder: Path) -> None:
     part = last_part(folder)
     other = "0" * 8
@@ -224,6 +241,34 @@ def test_a_full_disk_costs_checkpoints_and_nothing_else(tmp_path: Path, monkeypa
     monkeypatch.undo()
     assert not list(tmp_path.rglob("*.unfinished"))
     assert run(tmp_path / "b", 9) == (3, undisturbed)
+
+
+FILLING = """
+import sys, numpy as np, windlass as wl
+saved = wl.checkpoint(sys.argv[1], keep=2)
+u = saved.restore(np.zeros(100_000))
+for step in saved.steps(5):
+    u = u + step
+    saved.save(u)
+print(u.sum())
+"""
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    mount = f"mount -t tmpfs -o size=2m tmpfs {tmp_path} && "
+    inside = ["unshare", "-rm", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, mount + "true"], check=False).returncode:
+        pytest.skip("no disk of one's own can be had here")
+    done = subprocess.run(
+        [*inside, mount + f'{sys.executable} -c "$0" {tmp_path}/run && ls {tmp_path}/run', FILLING],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ, PYTHONPATH=str(Path(wl.__file__).parents[1])),
+    )
+    assert done.stdout.split() == ["1000000.0", "step-00000001", "step-00000002"], done.stderr
+    assert "the checkpoint of step 5 can't be written: No space left on device" in done.stderr
 
 
 def refuse(code: str, said: str) -> Any:

@@ -16,6 +16,7 @@ import pytest
 
 import windlass as wl
 from tests.processes.heat import advance, first_field
+from windlass.processes.parts import list_whole
 
 STEPS = 15
 SCRIPT = Path(__file__).with_name("heat.py")
@@ -105,6 +106,14 @@ def test_a_script_that_fails_twice_at_the_same_step_is_not_started_again(tmp_pat
     assert done.returncode == 1
     assert done.stderr.count("ValueError: what a mistake") == 2
     assert "it had failed there before" in done.stderr
+
+
+@pytest.mark.slow
+def test_where_one_rank_finds_the_disk_full_the_first_tells_of_it(tmp_path: Path) -> None:
+    done = launch("-n", "2", SCRIPT, tmp_path / "run", STEPS, "full:step")
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == expected()[1]
+    assert "step 15 can't be written: another process has not written its part" in done.stderr
+    assert [each.step for each in list_whole(tmp_path / "run")] == [4, 8]
 
 
 @pytest.mark.slow

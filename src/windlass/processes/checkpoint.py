@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +17,12 @@ from windlass.diagnostics.warning import warn_caller
 from windlass.processes import progress
 from windlass.processes.agreement import do_all, tell_all
 from windlass.processes.leaves import Said, describe, difference, stored_dtype, take
-from windlass.processes.parts import Array, Saved, TornError, list_whole, remove_older, write_part
+from windlass.processes.parts import Array, Saved, TornError, drop_unfinished, list_whole, remove_older, write_part
 from windlass.processes.restoring import Reader
 
 State = TypeVar("State")
+
+ANOTHER = "another process has not written its part"
 
 
 class Checkpoint:
@@ -34,6 +36,7 @@ class Checkpoint:
         self._run: str | None = None
         self._like: dict[str, Said] | None = None
         self._writer: threading.Thread | None = None
+        self._previous = 0
         self._failures: list[tuple[int, BaseException]] = []
 
     def restore(self, state: State) -> State:
@@ -80,15 +83,22 @@ class Checkpoint:
         """
         self._require_restored()
         self._last = count
+        is_written = True
         try:
             for number in range(self.step, count):
                 progress.note_step(number, count)
                 self.step = number + 1
                 yield number
             progress.note_step(self.step, count)
+            is_written = self._finish_writing()
         finally:
             self._last = None
             self.wait()
+        if not do_all(is_written) and is_written:
+            self._failures.append((self.step, OSError(None, ANOTHER)))
+            self._tell_failures()
+        if jax.process_index() == 0:
+            self._remove_older(self.step)
 
     def save(self, state: Any, step: int | None = None) -> None:
         """Save the state, if it is time: after every so many steps, and after the last of `steps`.
@@ -131,17 +141,31 @@ class Checkpoint:
 
     def wait(self) -> None:
         """Wait until what was saved is on the disk."""
+        self._finish_writing()
+        self._tell_failures()
+
+    def _finish_writing(self) -> bool:
+        """Wait until nothing is written any more; whether all that was to be written since the last time was."""
         if self._writer is not None:
             self._writer.join()
             self._writer = None
-        self._tell_failures()
+        return not self._failures
 
     def _write(self, step: int, run: str, said: list[Said], members: dict[str, Array]) -> None:
+        number = jax.process_index()
         try:
-            write_part(self.path, step, run, jax.process_index(), jax.process_count(), said, members)
-            remove_older(self.path, step, run, self.keep)
+            dropped = drop_unfinished(self.path, self._previous, run, number)
+            self._failures += [(each, OSError(None, ANOTHER)) for each in dropped]
+            self._previous = step
+            write_part(self.path, step, run, number, jax.process_count(), said, members)
+            if number == 0:
+                self._remove_older(step)
         except BaseException as error:
             self._failures.append((step, error))
+
+    def _remove_older(self, step: int) -> None:
+        with suppress(OSError):
+            remove_older(self.path, step, self.keep)
 
     def _tell_failures(self) -> None:
         while self._failures:

@@ -76,23 +76,47 @@ def list_whole(path: Path) -> list[Saved]:
     return sorted(found)
 
 
-def remove_older(path: Path, step: int, run: str, keep: int) -> None:
+def remove_older(path: Path, step: int, keep: int) -> None:
     """Keep the last whole checkpoints up to this step, so many; what is older goes, and what others left of these.
 
-    All processes may do so at once. What can't be removed stays.
+    One process does so for all. What can't be removed stays.
     """
-    steps = sorted({saved.step for saved in list_whole(path) if saved.step <= step})
-    if not steps:
-        return
-    kept = steps[-keep:]
-    for folder in list(path.iterdir()):
-        matched = _FOLDER.fullmatch(folder.name)
-        if matched and int(matched[1]) < steps[-1] and int(matched[1]) not in kept:
-            shutil.rmtree(folder, ignore_errors=True)
-    if any(saved.run == run for saved in list_whole(path) if saved.step == step):
-        for file in list(folder_of(path, step).iterdir()):
-            if run not in file.name:
+    whole = [saved for saved in list_whole(path) if saved.step <= step]
+    steps = sorted({saved.step for saved in whole})
+    for number in _list_steps(path):
+        if steps and number < steps[-1] and number not in steps[-keep:]:
+            shutil.rmtree(folder_of(path, number), ignore_errors=True)
+    newest = {saved.step: saved for saved in whole}
+    for number in steps[-keep:]:
+        for file in list(folder_of(path, number).iterdir()):
+            if newest[number].run not in file.name:
                 file.unlink(missing_ok=True)
+
+
+def drop_unfinished(path: Path, before: int, run: str, number: int) -> list[int]:
+    """Remove this process's parts of earlier checkpoints that others have not written theirs of; the steps of these.
+
+    Else they would fill a disk that is full the more.
+    """
+    whole = {saved.step for saved in list_whole(path)}
+    dropped: list[int] = []
+    for step in _list_steps(path):
+        if step < before and step not in whole:
+            for part in folder_of(path, step).glob(f"part-{number}-of-*-{run}.npz"):
+                part.unlink(missing_ok=True)
+                dropped.append(step)
+            _remove_if_empty(folder_of(path, step))
+    return dropped
+
+
+def _list_steps(path: Path) -> list[int]:
+    """The steps that there are folders of."""
+    return sorted(int(matched[1]) for folder in path.iterdir() if (matched := _FOLDER.fullmatch(folder.name)))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def write_part(
@@ -120,6 +144,7 @@ def write_part(
     except BaseException:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+        _remove_if_empty(folder)
         raise
     for changed in (folder, path):
         _settle(changed)
