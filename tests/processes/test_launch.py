@@ -51,11 +51,10 @@ def test_after_a_rank_is_killed_the_others_are_ended_and_all_goes_on_from_the_ch
     )
     field, told = expected()
     arguments = [str(tmp_path / "run"), str(STEPS), "killed:step"]
-    assert done.stdout.splitlines() == [
-        f"2 processes begin at 0: {arguments}",
-        f"2 processes begin at 8: {arguments}",
-        told,
-    ], done.stderr
+    first, again, end = done.stdout.splitlines()
+    assert (first, end) == (f"2 processes begin at 0: {arguments}", told), done.stderr
+    # The checkpoint of step 8 may still have been under way.
+    assert again in [f"2 processes begin at {step}: {arguments}" for step in (4, 8)]
     assert done.returncode == 0
     assert "rank 1 of 2 was killed by SIGKILL after 10 of 15 steps" in done.stderr
     assert "Traceback" not in done.stderr
