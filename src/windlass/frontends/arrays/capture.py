@@ -28,6 +28,7 @@ from windlass.frontends.arrays.definitions import code_within, definition_of
 from windlass.frontends.arrays.exits import lower_exits
 from windlass.frontends.arrays.statements import (
     LOOKING_AT_FRAMES,
+    LOOP_BODY,
     PREFIX,
     assign,
     assigned,
@@ -359,9 +360,9 @@ class _Capturing(ast.NodeTransformer):
         number = self._number()
         first = ast.Assign([node.target], ast.Name(f"{PREFIX}index", ast.Load()))
         body = function_of(
-            f"body_{number}", [f"{PREFIX}index", *names], [*placed(node, [first]), *node.body], names, self.cells
+            f"{LOOP_BODY}{number}", [f"{PREFIX}index", *names], [*placed(node, [first]), *node.body], names, self.cells
         )
-        entry = call_of("run_for", node.iter, name_of_ours(f"body_{number}"), getters_of(names), _stops(node, names))
+        entry = call_of("run_for", node.iter, name_of_ours(f"{LOOP_BODY}{number}"), getters_of(names), _stops(node, names))
         return placed(node, [body, assign(names, entry), *undefine(names)])
 
     def _rounds(self, node: ast.expr) -> ast.expr:
@@ -391,8 +392,8 @@ class _Capturing(ast.NodeTransformer):
         result = test.body.pop()
         assert isinstance(result, ast.Return) and result.value is not None
         test.body.append(ast.Return(ast.Tuple([node.test, result.value], ast.Load())))
-        body = function_of(f"body_{number}", names, node.body, names, self.cells)
-        functions = name_of_ours(f"test_{number}"), name_of_ours(f"body_{number}")
+        body = function_of(f"{LOOP_BODY}{number}", names, node.body, names, self.cells)
+        functions = name_of_ours(f"test_{number}"), name_of_ours(f"{LOOP_BODY}{number}")
         entry = call_of("run_while", *functions, getters_of(names), _stops(node, names))
         return placed(node, [test, body, assign(names, entry), *undefine(names)])
 

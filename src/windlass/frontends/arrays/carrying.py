@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from windlass.frontends.arrays.array import Array, wrapped
 from windlass.frontends.arrays.containers import note_met
@@ -29,7 +30,7 @@ from windlass.frontends.arrays.states import (
     run_on_trial,
     stays,
 )
-from windlass.frontends.arrays.tracing import Storage, known_outside
+from windlass.frontends.arrays.tracing import Storage, current_tracing, known_outside
 from windlass.frontends.arrays.unsure import (
     Returned,
     Unsure,
@@ -186,6 +187,13 @@ class LoopPlan:
     """For each name that has swapped its array for another's after a round, the position of that one."""
     fixed: dict[int, Any] = field(default_factory=dict[int, Any])
     """Names that the body binds to something that is no number, or to a known number, the same each time."""
+    is_settled: bool = False
+    """Whether one round shows what all do: nothing that a name held before is read, the memories that are written were
+    not known, and there are no doubts."""
+
+    def first_parts(self) -> list[list[Any]]:
+        """What goes round at first where `is_settled`: nothing is known of it but dtypes and shapes."""
+        return [[jnp.asarray(zeros_like(aval_of(each))) for each in slot.after] for slot in self.slots.values()]
 
 
 def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops: Sequence[int]) -> LoopPlan:
@@ -248,9 +256,20 @@ def _plan_from(
                 raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
             plan.slots[position] = _slot_of(name, before, after, outer, trial)
     note_sharing(list(plan.slots.values()))
+    plan.is_settled = (
+        not moving
+        and all(slot.tells == "round" for slot in plan.slots.values())
+        and all(isinstance(storage.value, Tracer) or _is_of_checks(storage) for storage in trial.written)
+        and not any(trial.doubts.values())
+    )
     places = {place_of(state[position]): position for position in moving}
     plan.swaps = {position: places.get(place_of(trial.after[position]), position) for position in moving}
     return plan, moving
+
+
+def _is_of_checks(storage: Storage) -> bool:
+    tracing = current_tracing()
+    return tracing is not None and storage is tracing.failure
 
 
 def _slot_of(name: str, before: Any, after: Any, outer: set[int], trial: Trial) -> Slot:

@@ -7,7 +7,9 @@ holds what it would hold in NumPy, for the loop's body is repeated until the nam
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import jax
@@ -18,11 +20,13 @@ from jax.core import Tracer
 from windlass.diagnostics import WindlassError
 from windlass.frontends.arrays.array import Scalar
 from windlass.frontends.arrays.branches import branch
-from windlass.frontends.arrays.carrying import Carried, plan_of, settled
+from windlass.frontends.arrays.carrying import Carried, LoopPlan, plan_of, settled
 from windlass.frontends.arrays.kept_objects import keeping_objects
 from windlass.frontends.arrays.rounds import Rounds, rounds_of
+from windlass.frontends.arrays.statements import LOOP_BODY, PREFIX
 from windlass.frontends.arrays.states import (
     CAPTURE_ERRORS,
+    UNDEFINED,
     Body,
     NotCapturable,
     State,
@@ -31,6 +35,7 @@ from windlass.frontends.arrays.states import (
     changed_memories,
     explained,
     is_capture_fault,
+    is_on_trial,
     is_traced,
     names_of,
     plain,
@@ -46,17 +51,25 @@ from windlass.frontends.arrays.tracing import (
     keeping_memories,
     live_storages,
     note_needed,
+    position_now,
 )
-from windlass.frontends.arrays.unsure import is_bound, left_by
+from windlass.frontends.arrays.unsure import Unsure, is_bound, left_by
 
 ENTRY_POINTS = ("run_for", "run_while")
 """What captured functions call."""
 MOST_UNROLLED = 8
 """Loops of so few steps run as plain Python."""
+MOST_UNROLLED_IN_NESTS = 64
+"""But not where they stand in others that do, if their steps together are more, each counted as often as the loops around
+that are operations let it be traced."""
+MOST_NESTED = 3
+"""Nor where so many loops stand in one another, from this one on: the outer ones are operations."""
 MOST_UNROLLED_OF_WHILE = 64
 """After so many rounds a `while` loop whose condition is known becomes one operation, if it can."""
 MOST_UNROLLED_BY_NEED = 1000
 """So many steps run as plain Python where the loop can't be captured."""
+MOST_ROUNDS = 10_000
+"""So many rounds of a function's loops run as plain Python, those of trials counted."""
 
 # -- entry points -----------------------------------------------------------------------------------------------------
 
@@ -71,8 +84,9 @@ def run_for(things: Any, body: Body, getters: Sequence[Callable[[], Any]], stops
         return _run_plainly(enumerate(rounds), loop, state)
     if not is_traced(count):
         # What it goes over may change within: an array's elements are those that it has when it comes to them.
-        if not _is_tracing() or (count <= MOST_UNROLLED and not (count and _leaves_by_data(loop, rounds, state))):
-            return _run_plainly(enumerate(rounds), loop, state)
+        if not _is_tracing() or (_is_short(loop, count) and not (count and _leaves_by_data(loop, rounds, state))):
+            with _within(unrolled=count):
+                return _run_plainly(enumerate(rounds), loop, state)
         try:
             with keeping_memories(), keeping_objects((body,), state):
                 return _for_loop(loop, state, rounds, count)
@@ -117,6 +131,7 @@ def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]], stop
             except CAPTURE_ERRORS as error:
                 if isinstance(error, WindlassError) and not is_capture_fault(error):
                     raise
+        _count_round()
         state = body(*after)
         rounds += 1
     try:
@@ -137,9 +152,72 @@ def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]], stop
         raise explained(error) from error
 
 
+def _is_short(loop: Loop, count: int) -> bool:
+    """Whether a loop of so many steps is unrolled."""
+    if count < 2:
+        return True
+    tracing = current_tracing()
+    around = 1 if tracing is None else tracing.unrolled * (tracing.loops + 1)
+    return (
+        count <= MOST_UNROLLED
+        and around * count <= MOST_UNROLLED_IN_NESTS
+        and depth_of(loop.body.__code__) < MOST_NESTED
+    )
+
+
+@functools.cache
+def depth_of(body: CodeType) -> int:
+    """How many loops stand in one another within a loop's body.
+
+    Those of functions that it calls are not seen: their rounds count as they are met.
+    """
+    inner = [each for each in body.co_consts if isinstance(each, CodeType)]
+    return max((depth_of(each) + each.co_name.startswith(f"{PREFIX}{LOOP_BODY}") for each in inner), default=0)
+
+
+def _count_round() -> None:
+    """Count a round that runs as plain Python while a function is compiled.
+
+    Raises WindlassError (WL0910) where there are too many.
+    """
+    tracing = current_tracing()
+    if tracing is None:
+        return
+    tracing.rounds += 1
+    if tracing.rounds > MOST_ROUNDS:
+        position, length = position_now()
+        raise WindlassError(
+            Diagnostic(
+                "WL0910",
+                f"the loops of this function that can't become operations have more than {MOST_ROUNDS:,} rounds",
+                position,
+                length,
+                notes=("each of them would be compiled by itself",),
+                help="loop over a range or an array, and keep names bound to arrays of one shape and dtype",
+            )
+        )
+
+
+@contextmanager
+def _within(unrolled: int = 1, loops: int = 0) -> Generator[None]:
+    """Within stand the rounds of a loop that is unrolled, or the body of one that is an operation."""
+    tracing = current_tracing()
+    if tracing is None:
+        yield
+        return
+    before = tracing.unrolled, tracing.loops
+    tracing.unrolled *= max(unrolled, 1)
+    tracing.loops += loops
+    try:
+        yield
+    finally:
+        tracing.unrolled, tracing.loops = before
+
+
 def _run_plainly(steps: Iterable[tuple[int, Any]], loop: Loop, state: State) -> State:
     """The rounds one after the other, each of them under the condition that the loop has not been left."""
     for _, item in steps:
+        _count_round()
         left = loop.has_left(state)
         if left is True:
             break
@@ -188,11 +266,12 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
     """Raises NotCapturable."""
 
     def advance(number: Any, current: State) -> State:
-        return loop.body(rounds.item(number), *current)
+        with _within(loops=1):
+            return loop.body(rounds.item(number), *current)
 
     # Python's integers promote weakly, and so does a loop's counter: it starts as Python's 0.
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
-    plan = plan_of(advance, state, abstract, loop.names, loop.stops)
+    plan, state = _plan_forgetting(advance, state, abstract, loop, isinstance(trips, int) and trips > 0)
     period = plan.period
     if period > 1 and loop.stops:
 
@@ -207,7 +286,7 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
             current = advance(number * period + offset if period > 1 else number, current)
         return current
 
-    initial = settled(carried, abstract, several)
+    initial = plan.first_parts() if plan.is_settled else settled(carried, abstract, several)
 
     def cond(values: Any) -> Any:
         count, limit, inner = values
@@ -223,9 +302,39 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
 
     whole = trips // period
     has_run = whole > 0
-    _, _, results = jax.lax.while_loop(cond, run, (0, jnp.asarray(whole, jnp.int64), carried.initial(initial)))
+    first = (0, jnp.asarray(whole, jnp.int64), carried.initial(initial))
+    if is_on_trial():
+        # Only shapes and dtypes of what comes out matter: loops in loops are not traced again and again.
+        _, _, results = jax.lax.optimization_barrier(first)
+    else:
+        _, _, results = jax.lax.while_loop(cond, run, first)
     state = carried.finish(results, has_run)
     return state if period == 1 else _remaining_rounds(advance, state, whole * period, trips, period)
+
+
+def _plan_forgetting(
+    advance: Callable[[Any, State], State], state: State, index: Any, loop: Loop, is_sure_to_run: bool
+) -> tuple[LoopPlan, State]:
+    """How the names go round, and what they hold at first.
+
+    Names that may be bound, as those of inner loops are in the rounds of an outer one, are taken to be unbound where
+    each round binds them anyway: then nothing of them goes from round to round.
+    """
+    doubtful = [position for position, each in enumerate(state) if isinstance(each, Unsure)]
+    if doubtful and is_sure_to_run:
+        bare = tuple(UNDEFINED if isinstance(each, Unsure) else each for each in state)
+        try:
+            plan = plan_of(advance, bare, index, loop.names, loop.stops)
+        except NotCapturable:
+            plan = None  # it may be that one of them is read
+        if plan is not None and all(each not in plan.slots or plan.slots[each].tells == "round" for each in doubtful):
+            is_bound_anew = {*plan.slots, *plan.fixed}
+            kept = [
+                new if position in is_bound_anew else old
+                for position, (old, new) in enumerate(zip(state, bare, strict=True))
+            ]
+            return plan, tuple(kept)
+    return plan_of(advance, state, index, loop.names, loop.stops), state
 
 
 def _remaining_rounds(
@@ -262,7 +371,8 @@ def _while_loop(test: Test, loop: Loop, state: State, has_run: Any) -> State:
     """
 
     def advance(number: Any, current: State) -> State:
-        return loop.body(*current)
+        with _within(loops=1):
+            return loop.body(*current)
 
     nothing = jnp.asarray(0, jnp.int32)
     plan = plan_of(advance, state, nothing, loop.names, loop.stops)
@@ -306,7 +416,7 @@ def _while_loop(test: Test, loop: Loop, state: State, has_run: Any) -> State:
     def run(values: Any) -> Any:
         inner, ran = values
         with at_this_level():
-            after = loop.body(*carried.install(inner, carried.ran_before(ran)))
+            after = advance(nothing, carried.install(inner, carried.ran_before(ran)))
         return carried.read_alike(after, inner), [jnp.asarray(True) for _ in ran]
 
     results, _ = jax.lax.while_loop(cond, run, (carried.initial(initial), carried.flags_of_running()))

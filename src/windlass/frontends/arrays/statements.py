@@ -10,6 +10,8 @@ from typing import Any, cast
 
 PREFIX = "__windlass_"
 """What the names of our functions begin with in captured code."""
+LOOP_BODY = "body_"
+"""What the names of our functions go on with that are bodies of loops."""
 EXIT_PREFIX = "__exits_"
 """What the names begin with that tell which way a loop or function was left (see `exits.py`); they are carried."""
 LOOKING_AT_FRAMES = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})

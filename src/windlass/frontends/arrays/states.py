@@ -8,6 +8,7 @@ and what becomes of each name.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -117,6 +118,8 @@ def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
     before = {id(storage): storage.value for storage in storages}
     doubts = doubts_now()
     found: list[Trial] = []
+    was_on_trial = _here.is_on_trial
+    _here.is_on_trial = True
 
     def trial(*traced: Any) -> None:
         with at_this_level():
@@ -132,10 +135,23 @@ def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
         vars(error)["is_within_operation"] = True
         raise
     finally:
+        _here.is_on_trial = was_on_trial
         for storage in storages:
             storage.value = before[id(storage)]
         put_back(doubts)
     return found[-1]
+
+
+def is_on_trial() -> bool:
+    """Whether what this thread traces now is thrown away."""
+    return _here.is_on_trial
+
+
+class _Here(threading.local):
+    is_on_trial = False
+
+
+_here = _Here()
 
 
 def changed_memories(before: dict[int, Any]) -> bool:

@@ -113,6 +113,12 @@ class Tracing:
         """The one outside of all loops and branches."""
         self.arguments: dict[int, int] = {}
         """Arguments that are integers: their numbers, by identity of what stands for them."""
+        self.unrolled = 1
+        """How many rounds the loops around, which are unrolled, have together."""
+        self.loops = 0
+        """How many loops around are operations."""
+        self.rounds = 0
+        """How many rounds of unrolled loops there were so far."""
         self.integers: dict[int, tuple[Any, int | None, int | None]] = {}
         """Traced integers by identity, and the least and the greatest that each may be: see `integers.py`."""
 
