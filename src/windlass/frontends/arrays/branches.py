@@ -29,6 +29,7 @@ from windlass.frontends.arrays.states import (
     aval_of,
     explained,
     is_number,
+    is_on_trial,
     is_traced,
     names_of,
     plain,
@@ -192,7 +193,11 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
 
         return branch
 
-    if written or any(join.ways for join in plan.joins.values()) or None in bounds.values():
+    gives_names = any(join.ways for join in plan.joins.values()) or None in bounds.values()
+    if written and not gives_names and is_on_trial():
+        # Only that they are written matters: branches in loops and branches are not traced again and again.
+        results, news, flags = jax.lax.optimization_barrier(kept), [[] for _ in plan.joins], []
+    elif written or gives_names:
         results, news, flags = jax.lax.cond(truth, side(then), side(otherwise))
     else:
         results, news, flags = [], [[] for _ in plan.joins], []
