@@ -11,6 +11,7 @@ import pytest
 
 import windlass as wl
 from tests.frontends.arrays.running import assert_as_numpy, whole
+from windlass.frontends.arrays import loops
 
 U = np.linspace(0, 1, 40, dtype=np.float32) ** 2
 
@@ -191,6 +192,19 @@ def test_deep_nests_of_short_loops_are_not_unrolled_as_a_whole() -> None:
     found = y.copy()
     assert function(x, found) == nests_deeply(x, y)
     np.testing.assert_allclose(found, y)
+
+
+def test_loops_that_would_be_unrolled_without_end_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halves(x: Any, sizes: Any) -> Any:
+        for _ in sizes:
+            x = x / 2
+        return x
+
+    monkeypatch.setattr(loops, "MOST_ROUNDS", 20)
+    x, sizes = np.ones(3), list(range(30))
+    with pytest.raises(wl.WindlassError, match="more than 20 rounds"):
+        wl.jit(whole=True, static="sizes")(halves)(x, tuple(sizes))
+    np.testing.assert_array_equal(wl.jit(static="sizes")(halves)(x, tuple(sizes)), halves(x, sizes))
 
 
 def test_time_loop_copies_no_array() -> None:

@@ -362,7 +362,9 @@ class _Capturing(ast.NodeTransformer):
         body = function_of(
             f"{LOOP_BODY}{number}", [f"{PREFIX}index", *names], [*placed(node, [first]), *node.body], names, self.cells
         )
-        entry = call_of("run_for", node.iter, name_of_ours(f"{LOOP_BODY}{number}"), getters_of(names), _stops(node, names))
+        entry = call_of(
+            "run_for", node.iter, name_of_ours(f"{LOOP_BODY}{number}"), getters_of(names), _stops(node, names)
+        )
         return placed(node, [body, assign(names, entry), *undefine(names)])
 
     def _rounds(self, node: ast.expr) -> ast.expr:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from windlass.diagnostics import WindlassError
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Scalar
 from windlass.frontends.arrays.branches import branch
 from windlass.frontends.arrays.carrying import Carried, LoopPlan, plan_of, settled
@@ -60,8 +60,8 @@ ENTRY_POINTS = ("run_for", "run_while")
 MOST_UNROLLED = 8
 """Loops of so few steps run as plain Python."""
 MOST_UNROLLED_IN_NESTS = 64
-"""But not where they stand in others that do, if their steps together are more, each counted as often as the loops around
-that are operations let it be traced."""
+"""But not where they stand in others that do, if their steps together are more, each counted as often as the loops
+around that are operations let it be traced."""
 MOST_NESTED = 3
 """Nor where so many loops stand in one another, from this one on: the outer ones are operations."""
 MOST_UNROLLED_OF_WHILE = 64
