@@ -220,3 +220,17 @@ def test_slices_of_a_slice_are_read_from_the_array() -> None:
     array = np.arange(24.0)
     (found,) = evaluate(exchanged.main, [array])
     np.testing.assert_array_equal(found, [*range(4), *range(3, 21), *range(22, 24)])
+
+
+def test_folds_close_the_ring_for_what_begins_before_the_first_device() -> None:
+    block = Block([tensor_type((24,), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        moved = Pad(u, Constant.of(7.0, "f64"), (1,), (-1,), (0,))
+        again = DynamicUpdateSlice(moved, u, (Constant.of(0, "i32"),))
+        (found,) = Reduce((again,), (Constant.of(0.0, "f64"),), (0,), combiner_region(Add, "f64")).results
+        Return((found,))
+    exchanged = exchange_halos_in(Module([Function("main", block)]), [CASES[0][1]])
+    assert exchanged is not None
+    (found,) = evaluate(exchanged.main, [np.arange(24.0)])
+    assert found == 276.0

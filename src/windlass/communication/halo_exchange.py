@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.communication.propagation import Divisions
+from windlass.diagnostics import Position
 from windlass.ir import Value
 from windlass.ops import CollectivePermute, Concatenate, Constant, OptimizationBarrier, Pad, Reshape, Slice
 from windlass.ops.movement import slice_along
@@ -44,6 +45,8 @@ class Halo:
     part: Value
     divisions: Divisions
     boxes: Collection[Extents]
+    source: Position | None = None
+    """Where in the source what is needed is read."""
 
     @property
     def widths(self) -> Extents:
@@ -104,7 +107,8 @@ def exchange_halos(
                         first = division.length - width if end == 0 else 0
                         faces[index, axis] = _cut_face(halo, parts[index], axis, end, (first, width), done[index])
             pairs = mesh.neighbours(names, step, names in goes_round)
-            for place, face in zip(faces, _send(list(faces.values()), pairs, channels), strict=True):
+            sources = [halos[index].source for index, _ in faces]
+            for place, face in zip(faces, _send(list(faces.values()), sources, pairs, channels), strict=True):
                 index, axis = place
                 filled = _fill_face(halos[index], face, axis, end, done[index])
                 received.setdefault(place, [None, None])[end] = filled
@@ -163,17 +167,26 @@ def _in_order(mesh: Mesh, halos: Sequence[Halo]) -> list[tuple[str, ...]]:
     return sorted(used, key=lambda names: [order.index(name) for name in names])
 
 
-def _send(faces: list[Value], pairs: tuple[tuple[int, int], ...], channels: Channels) -> Iterator[Value]:
+def _send(
+    faces: list[Value], sources: list[Position | None], pairs: tuple[tuple[int, int], ...], channels: Channels
+) -> Iterator[Value]:
     """What arrives in place of each face, those of one type sent together."""
     arrived: dict[Value, Value] = {}
+    named = dict(zip(faces, sources, strict=True))
+
+    def send(message: Value, parts: list[Value]) -> Value:
+        found = CollectivePermute(message, pairs, channels.take())
+        found.source = next((source for part in parts if (source := named[part]) is not None), None)
+        return found
+
     for dtype in dict.fromkeys(face.dtype for face in faces):
         group = [face for face in faces if face.dtype == dtype]
         if len(group) == 1:
-            arrived[group[0]] = CollectivePermute(group[0], pairs, channels.take())
+            arrived[group[0]] = send(group[0], group)
             continue
         sizes = [math.prod(face.shape) for face in group]
         lines = tuple(Reshape(face, (size,)) for face, size in zip(group, sizes, strict=True))
-        message: Value = CollectivePermute(Concatenate(lines, 0), pairs, channels.take())
+        message = send(Concatenate(lines, 0), group)
         start = 0
         for face, size in zip(group, sizes, strict=True):
             arrived[face] = Reshape(slice_along(message, 0, start, start + size), face.shape)

@@ -516,6 +516,9 @@ class Reader:
                 is_held = 0 <= local.starts[axis] <= division.extent - shape[axis]
                 if shape[axis] > division.extent or not (local.is_ring[axis] or is_held):
                     raise Unreadable(op)
+                if not is_held:
+                    # What begins before the first position, or ends after the last, is folded where the ring closes.
+                    self.ring.goes_round.add(division.names)
         starts = [local.starts[axis] if given[axis] is not None else 0 for axis in kept]
         flags = [local.is_ring[axis] for axis in kept]
 

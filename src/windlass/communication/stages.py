@@ -17,6 +17,7 @@ from windlass.communication.places import OWN, Read, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
+from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.core import Op
 from windlass.ops import Constant, Opaque, OpaqueTerminator, Pad, Slice
@@ -181,8 +182,13 @@ class Stage:
         return dict(zip(self.outputs, region.results, strict=True))
 
     def _make_parts(self, block: Block, channels: Channels) -> Parts:
+        readers: dict[Value, Position | None] = {}
+        for step in self.reader.steps:
+            for read in step.reads:
+                if any(read.distances):
+                    readers.setdefault(read.base, step.op.source)
         halos = [
-            Halo(part, self._divisions(value), self.boxes[value])
+            Halo(part, self._divisions(value), self.boxes[value], readers.get(value))
             for value, part in zip(self.inputs, block.arguments, strict=True)
         ]
         extended = exchange_halos(self.propagation.mesh, halos, self.reader.ring.goes_round, channels)

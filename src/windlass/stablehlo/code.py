@@ -168,7 +168,7 @@ class Code:
         else:
             module = distribute(module, surroundings, device.name, complete)
         asks = surroundings.is_whole and device.name == "cpu" and (add_polls(module) > 0 or calls_native_code(module))
-        text = export_bytecode(module)
+        text = export_bytecode(module, within_calls=surroundings.is_partitioned)
         self.seconds["exporting"] = time.perf_counter() - begun
         return text, asks
 

@@ -35,10 +35,10 @@ def export_module(module: Module, context: Any = None) -> Any:
     return _build(module, context, locations=True)
 
 
-def _build(module: Module, context: Any, locations: bool) -> Any:
+def _build(module: Module, context: Any, locations: bool, within_calls: bool = False) -> Any:
     with context, ir.Location.unknown(context), heard(context) as complaints, without_collections():
         try:
-            exported = _Exporter(context, locations).module(module)
+            exported = _Exporter(context, locations, within_calls).module(module)
             exported.operation.verify()
         except ir.MLIRError as error:
             if not locations:
@@ -58,14 +58,14 @@ def export_text(module: Module, locations: bool = False) -> str:
         return str(exported.operation.get_asm(enable_debug_info=locations, assume_verified=True))
 
 
-def export_bytecode(module: Module) -> bytes:
-    """The module as MLIR bytecode.
+def export_bytecode(module: Module, within_calls: bool = False) -> bytes:
+    """The module as MLIR bytecode; with `within_calls`, XLA keeps its source positions where another program calls it.
 
     Raises ProgramError as `export_module` does.
     """
     buffer = io.BytesIO()
     with _context_for(module) as context:
-        _build(module, context, locations=True).operation.write_bytecode(buffer)
+        _build(module, context, True, within_calls).operation.write_bytecode(buffer)
     return buffer.getvalue()
 
 
@@ -88,8 +88,9 @@ def function_text(function: Function) -> str:
 class _Exporter:
     """Builds one module; MLIR types, attributes and locations are made once each."""
 
-    def __init__(self, context: Any, locations: bool) -> None:
+    def __init__(self, context: Any, locations: bool, within_calls: bool = False) -> None:
         self.context = context
+        self.names_lines = within_calls
         self.has_locations = locations
         self.values: dict[Value, Any] = {}
         self.types: dict[Type, Any] = {}
@@ -225,6 +226,9 @@ class _Exporter:
         known = self.locations.get(id(source))
         if known is None:
             known = ir.Location.file(source.file, source.line, source.column, self.context)
+            if self.names_lines:
+                # XLA takes a line from within a call only if it has a name.
+                known = ir.Location.name("line", known, self.context)
             self.locations[id(source)] = known
         return known
 

@@ -50,7 +50,8 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
         finish(form, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
         avoid_miscompilations(form, device, surroundings)
 
-    return export_bytecode(distribute(module, surroundings, platforms[0], complete, plain))
+    chosen = distribute(module, surroundings, platforms[0], complete, plain)
+    return export_bytecode(chosen, within_calls=surroundings.is_partitioned)
 
 
 def settle_precision(module: Module, choices: Choices, device: Device | None = None) -> None:
