@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from windlass.facts.indices import IndexReader
 from windlass.facts.threads import thread_ids
@@ -49,31 +50,26 @@ def _take_in(block: Block, name: str) -> Iterator[ElementLoop]:
     for op in list(block):
         if isinstance(op, While) and op.flops() >= WORTH:
             found = _taken(op, f"{name}_loop")
-            if found is not None:
-                yield found
-                if not found.reason:
-                    continue
+            yield found
+            if not found.reason:
+                continue
         for region in op.regions:
             for inner in region.blocks:
                 yield from _take_in(inner, name)
 
 
-def _taken(loop: While, name: str) -> ElementLoop | None:
-    """The loop, by native code in its place if there is some; None if nothing speaks for that."""
-    refusal: NotNative | None = None
+def _taken(loop: While, name: str) -> ElementLoop:
+    """The loop, which native code takes the place of if there is some."""
     position = loop.source
     try:
         if _is_over_elements(loop):
-            try:
+            with suppress(NotNative):
                 _replace(loop, *_compile(loop, name))
                 return ElementLoop(position, "")
-            except NotNative as reason:
-                refusal = reason
         take_region(loop, name)
         return ElementLoop(position, "")
-    except NotNative as reason:
-        told = refusal or reason
-        return ElementLoop(told.position or position, told.reason)
+    except NotNative as refusal:
+        return ElementLoop(refusal.position or position, refusal.reason)
     except Exception as defect:  # ours, which must not take the user's result away
         told = (str(defect).splitlines() or [""])[0]
         return ElementLoop(position, f"a defect of Windlass ({type(defect).__name__}: {told})")

@@ -23,7 +23,7 @@ from windlass.native.xla_handler import POOL_RUN, POOL_THREADS
 from windlass.ops.conversion import byte_width
 
 ROUNDS_UNTIL_POLL = 1 << 10
-SECONDS_WORTH_HELP = 2e-5
+SECONDS_WORTH_HELP = 5e-5
 """By estimate: helpers are awake while one phase follows another."""
 
 

@@ -23,8 +23,10 @@ from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Tra
 from windlass.ops.reduction import Reduce
 
 MOST_READS = 4000
-LONG_ROW = 512
+LONG_ROW = 64
 """Elements that are worth a thread's beginning and end."""
+LONG_RUN = 1024
+"""Elements that a thread computes where rows are shorter: a loop over so many of them is not unrolled as a whole."""
 Box: TypeAlias = tuple[tuple[int, int], ...]
 """From where to where along each axis."""
 
@@ -261,9 +263,9 @@ def rows_of(box: Box) -> tuple[int, int]:
     kept = len(box)
     while kept and volume(box[kept:]) < LONG_ROW:
         kept -= 1
-    if kept or volume(box) < 4 * LONG_ROW:
+    if kept or volume(box) < 2 * LONG_RUN:
         return kept, 0
-    return 0, max(2 * LONG_ROW // volume(box[1:]), 1)
+    return 0, LONG_RUN // volume(box[1:])
 
 
 def operations_of(op: Op) -> int:
