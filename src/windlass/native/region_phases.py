@@ -161,7 +161,7 @@ class PhaseWriter(ArrayWriter):
         if isinstance(op, DynamicUpdateSlice) and not is_number(op):
             return Elements(op.tensor, self._updated(op), frozenset())
         if calls_library(op) and op.tensor.size > MOST_CALLS:
-            raise NotNative(f"{type(op).__name__} of {op.tensor.size} elements", op.source)
+            raise NotNative(f"{type(op).__name__} of {op.tensor.size} elements in each round", op.source)
         at = self.elements_of(op)
         return at((FIRST,) * len(op.shape)) if is_number(op) else Elements(op.tensor, at, frozenset())
 

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from windlass.ir import Op, TensorType, Value
-from windlass.native.work import DIVIDING
+from windlass.native.arithmetic import calls_library
+from windlass.native.work import DIVIDING, FUNCTION
 from windlass.ops.base import BroadcastInDim
 from windlass.ops.creation import Constant
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
@@ -274,7 +275,7 @@ def operations_of(op: Op) -> int:
         return DIVIDING
     if isinstance(op, Reduce):
         return op.inputs[0].tensor.size // op.tensor.size
-    return int(op.is_elementwise)
+    return FUNCTION if calls_library(op) else int(op.is_elementwise)
 
 
 def effort_of(value: Value, kept: Collection[Value]) -> int:

@@ -37,6 +37,8 @@ from windlass.ops.reduction import Reduce
 
 SECONDS = 1 / CPU.arithmetic
 """Of an operation, for one element."""
+CHEAP = 8
+"""Operations for an element that are better done again than kept."""
 MOST_FOLDED = 1 << 15
 """Elements: larger folds are XLA's, which has faster code for them."""
 
@@ -219,6 +221,8 @@ class _BlockPlan:
         self.owned = owned
         self.steps: list[Step] = []
         self.order = {op: number for number, op in enumerate(block)}
+        self.wanted: set[Value] = set()
+        """What has to be in memories: what is carried on, and what loops take."""
         self.roots = self._roots(wanted)
         for op in block:
             if op is not block.terminator and op in self.roots and op not in self.memories:
@@ -245,18 +249,21 @@ class _BlockPlan:
     # -- which values are in memories ---------------------------------------------------------------------------------
 
     def _roots(self, wanted: Sequence[Value]) -> set[Op]:
+        self.wanted.update(wanted)
         roots = {value for value in wanted if isinstance(value, Op) and value.block is self.block}
         for op in self.block:
             match op:
                 case While():
                     roots.add(op)
                     taken = (*op.operands, *(value for region in op.regions for value in captures(region)))
+                    self.wanted.update(taken)
                     roots.update(v for v in taken if isinstance(v, Op) and v.block is self.block and not is_splat(v))
                 case DynamicUpdateSlice() | Reduce():
                     if not is_number(op) or isinstance(op, Reduce):
                         roots.add(op)
                 case Reshape() if not only_drops_axes(op):
                     roots.add(op)
+                    self.wanted.add(op.operand)
                     if isinstance(op.operand, Op) and op.operand.block is self.block and not is_splat(op.operand):
                         roots.add(op.operand)
                 case _:
@@ -266,7 +273,7 @@ class _BlockPlan:
         return {op for op in roots if not is_splat(op)}
 
     def _add_shared(self, roots: set[Op]) -> None:
-        """Values that are dear to compute at all the places where they are read have memories, the first ones first."""
+        """Values that are dear to compute at all the places where they are read have memories, the dearest first."""
         others = [op for op in self.block if op is not self.block.terminator and op not in roots]
         candidates = [op for op in others if operations_of(op) and not is_number(op)]
         while True:
@@ -279,18 +286,22 @@ class _BlockPlan:
                         places.setdefault(read.value, set()).add((root, read.axes) if None in read.axes else read.axes)
                 except TooManyReads:
                     is_many = True
+            saved: dict[Op, float] = {}
             for op in candidates:
                 count = len(places.get(op, ()))
                 if op in roots or count < 2:
                     continue
                 moving = 2 * byte_width(stored_dtype(op.dtype)) / _bandwidth(op)
-                if is_many or (count - 1) * effort_of(op, kept) * SECONDS > moving:
-                    roots.add(op)
-                    break
-            else:
-                if is_many:
-                    raise NotNative("a value is computed from too many others", self.block.terminator.source)
-                return
+                again = (count - 1) * effort_of(op, kept) * SECONDS
+                if is_many or again > moving:
+                    saved[op] = op.tensor.size * (again - moving)
+            if saved:
+                # Where more are read than are counted, the first one makes the others' counts true.
+                roots.add(next(iter(saved)) if is_many else max(saved, key=lambda op: saved[op]))
+                continue
+            if is_many:
+                raise NotNative("a value is computed from too many others", self.block.terminator.source)
+            return
 
     # -- order --------------------------------------------------------------------------------------------------------
 
@@ -308,20 +319,27 @@ class _BlockPlan:
     def _update(self, op: DynamicUpdateSlice) -> None:
         slot = self.memories.get(op.operand)
         if slot is None or slot not in self.owned:
-            self.memories[op] = self.fill(op)
+            self._compute_or_fill(op)
             return
         names = self._names_of(slot)
         late = self._needed_later(names, op)
         held = [each for each in late if self._may_be_held(each, op)]
         is_worth = sum(each.tensor.size for each in held) <= op.tensor.size
         if len(held) < len(late) or not is_worth or not reads_what_it_replaces(op, names, self.memories):
-            self.memories[op] = self.fill(op)
+            self._compute_or_fill(op)
             return
         for each in held:
             self.memories[each] = self.fill(each)
         self._add_phases(op, op.update, slot, in_place=True)
         self._forget(slot)
         self.memories[op] = slot
+
+    def _compute_or_fill(self, op: DynamicUpdateSlice) -> None:
+        """Leave a version of an array that need not be kept to those who read it, if it is cheap."""
+        if op in self.wanted or len(op.uses) * effort_of(op, self.memories) > CHEAP:
+            self.memories[op] = self.fill(op)
+        else:
+            self.roots.discard(op)
 
     def _names_of(self, slot: int) -> list[Value]:
         return [value for value, other in self.memories.items() if other == slot]
