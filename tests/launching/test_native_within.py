@@ -142,3 +142,47 @@ def test_every_gain_is_clear_where_none_is_asked_for(monkeypatch: pytest.MonkeyP
     kernel = wl.cuda.compile("__global__ void thrice(float *x) { x[threadIdx.x] *= 3; }")["thrice"]
     assert kernel.jax(1, 32)(jnp.ones(32)).tolist() == [3.0] * 32
     assert calls_native_code(kernel.jax(1, 32), jnp.ones(32))
+
+
+def steps(c: Any, out: Any) -> Any:
+    out = out.copy()
+    for _ in range(2):
+        MODULE["orbit"][GRID, BLOCK](c, out, N, 50, 4.0)
+    return out * 2
+
+
+def test_launches_within_functions_choose_too_and_derive_as_tensor_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    c, out = (np.array(each) for each in given())
+
+    def found() -> tuple[bool, list[Any]]:
+        function = wl.jit(steps)
+
+        def loss(c: Any) -> Any:
+            return jnp.tanh(function(c, out)).sum()
+
+        both = jnp.stack([c, c + np.float32(0.01)])
+        results = [function(c, out), jax.grad(loss)(c), jax.vmap(lambda c: function(c, out))(both)]
+        return calls_native_code(function, c, out), results
+
+    calls, chosen = found()
+    assert calls
+    assert MODULE["orbit"].explain().form == "native"
+    exported = jax.export.export(jax.jit(wl.jit(steps)))(c, out)
+    assert TARGET not in exported.mlir_module()
+    monkeypatch.setenv("WINDLASS_NATIVE", "0")
+    calls, raised = found()
+    assert not calls
+    for ours, theirs in zip(chosen, raised, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_launches_on_parts_of_arrays_within_functions_are_raised() -> None:
+    @wl.jit
+    def halves(c: Any, out: Any) -> Any:
+        MODULE["orbit"][GRID // 2, BLOCK](c[: N // 2], out[N // 2 :], N // 2, 50, 4.0)
+        return out
+
+    c, out = (np.array(each) for each in given())
+    expected = out.copy()
+    wl.emulate(MODULE["orbit"])[GRID // 2, BLOCK](c[: N // 2], expected[N // 2 :], N // 2, 50, 4.0)
+    assert (np.asarray(halves(c, out)) == expected).all()

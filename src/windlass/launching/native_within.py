@@ -72,13 +72,15 @@ def refusal_by_itself(compiled: RaisedLaunch, shape: LaunchShape) -> str | None:
     return None
 
 
-def choose_program(launch: Request, compiled: RaisedLaunch) -> tuple[TensorProgram, XlaCall | None]:
-    """The program of a launch on JAX values: the raised one, for which native code stands where that costs clearly less
-    and may be called; and how it is called. The kernel's last report tells of it."""
+def choose_program(
+    launch: Request, compiled: RaisedLaunch, program: TensorProgram
+) -> tuple[TensorProgram, XlaCall | None]:
+    """A raised program of a launch on JAX values, for which native code stands where that costs clearly less and may be
+    called; and how it is called. The kernel's last report tells of it."""
     kernel = launch.kernel
     device = Choices().device_on()
     raised = raised_candidate_within(compiled, device)
-    program, called, work = compiled.program, None, None
+    called = work = None
     native = Candidate(NATIVE, refusal=refusal_by_itself(compiled, launch.shape) or "")
     if not native.refusal:
         try:
@@ -140,6 +142,8 @@ def slots_of(launch: Request, compiled: RaisedLaunch) -> list[Slot]:
                 raise NotNative(f"array '{parameter.name}' is of another type within XLA")
             kind = Kind.WRITTEN if position in kernel.written else Kind.READ
             size = math.prod(value.shape)
+            if binding.forms[memories].size_bytes != size * dtype.itemsize:
+                raise NotNative(f"array '{parameter.name}' is a part of another one")
             alignment = alignment_of(dtype, kernel.alignment)
             slots.append(
                 Slot(kind, memories, written if kind is Kind.WRITTEN else 0, size, size * dtype.itemsize, alignment)

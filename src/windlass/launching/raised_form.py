@@ -21,6 +21,7 @@ from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.first_calls import FIRST_CALLS
 from windlass.launching.form import Form, PreparedLaunch, Request
+from windlass.launching.native_within import choose_program
 from windlass.launching.raised_function import RaisedFunction
 from windlass.launching.value_launch import enter, launch_on_values, leave
 from windlass.runtime.arguments import check_written
@@ -120,7 +121,14 @@ class RaisedForm(Form, PreparedLaunch):
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
         storages, forms = launch.storages, launch.forms
         memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
-        results = launch_on_values(launch.kernel, launch.shape, memories, forms, launch.places, launch.values)
+        request = Request(launch.kernel, launch.shape, launch.values)
+        are_whole = list(launch.places.values()) == [(number, 0) for number in range(len(forms))]
+
+        def choose(compiled: RaisedLaunch) -> TensorProgram:
+            plain = compiled.plain_program
+            return choose_program(request, compiled, plain)[0] if are_whole else plain
+
+        results = launch_on_values(launch.kernel, launch.shape, memories, forms, launch.places, launch.values, choose)
         for memory, result in results.items():
             sharing.write(storages[memory], leave(result, forms[memory], storages[memory].value), is_whole=False)
 

@@ -69,7 +69,7 @@ class RaisedFunction(PreparedFunction):
             )
             for scalar in self._compiled.binding.scalars
         )
-        self._program, self._call = choose_program(launch, self._compiled)
+        self._program, self._call = choose_program(launch, self._compiled, self._compiled.program)
         program = self._program
         self.is_kept = not program.needs_x64 or bool(jax.config.read("jax_enable_x64"))
         """Whether JAX's flag is as the program needs it; else `apply` has to turn it on, which `run` does not."""

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import RaisedLaunch
     from windlass.raising.report import Assumption
+    from windlass.stablehlo.program import TensorProgram
 
 Array: TypeAlias = NDArray[Any]
 
@@ -240,18 +242,21 @@ def launch_on_values(
     forms: Sequence[ArrayForm],
     places: Mapping[int, tuple[int, int]],
     values: Sequence[Any],
+    choose: Callable[[RaisedLaunch], TensorProgram] = attrgetter("plain_program"),
 ) -> dict[int, Any]:
     """The new values of the memories that the kernel writes, within a program that is optimized as a whole.
 
     The kernel's part goes in as it is before its float results are protected: that is done for the whole. `memories`
-    are JAX values of the forms' shapes. Raises RaisingError where the kernel has no tensor form.
+    are JAX values of the forms' shapes. What becomes part of the whole is what `choose` gives for the raised launch.
+    Raises RaisingError where the kernel has no tensor form.
     """
     compiled = compile_on_values(kernel, shape, values, places, forms)
+    program = choose(compiled)
     scalars = [
         scalar_for_program(scalar, member_of(values[scalar.position], scalar.offset))
         for scalar in compiled.binding.scalars
     ]
-    results = compiled.plain_program.bind(*memories, *variable_values(kernel, compiled), *scalars)
+    results = program.bind(*memories, *variable_values(kernel, compiled), *scalars)
     tracing = current_tracing()
     if tracing is not None and compiled.raised.assumptions:
         for number, assumption in enumerate(compiled.raised.assumptions, 1):

@@ -96,6 +96,13 @@ class Plan:
             self.launch, self.indices, dimensions, overlapping, floats_may_be_rounded=floats_may_be_rounded
         )
 
+    def has_copy(self, buffer: Value) -> bool:
+        """Whether each part of the work has a copy of that argument, since it only accumulates into it."""
+        return any(
+            argument is buffer and f"%argument.{number}" in self._accumulators
+            for number, argument in enumerate(self.function.arguments)
+        )
+
     def overlapping(self) -> frozenset[Value]:
         """The arguments that may share bytes with others."""
         pairs = zip(self.function.arguments, self.facts.memories, strict=True)

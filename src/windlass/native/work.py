@@ -40,17 +40,20 @@ from windlass.parallel.unrolling import unroll_meetings
 
 DIVIDING, FUNCTION = 4, 16
 """Operations that a division or a root is worth, and a function of floats."""
-ATOMIC, ALONE = 120, 40
-"""Operations that an atomic operation is worth, and one on memory of a block, to which no other thread comes."""
+ATOMIC, ALONE = 120, 24
+"""Operations that an atomic operation is worth, and one on memory to which no other thread of the machine comes: that
+of a block, or a copy that a part of the work has for itself."""
 APART = 4
 """Those that lanes are worth which come each to a place of its own."""
 BRANCH = 0.5
 """The share of threads that take an arm of a branch that memory decides."""
+WAITING = 16
+"""Operations that a round is worth of a loop of one lane that folds floats: each round waits for the one before."""
 PIECE = 16
 """Operations that it is worth to begin a piece of a block."""
 LANES, MOST_LANES = 8, 16
 """The lanes for which the rate of arithmetic is said, and the most that count: more of them hide what ops wait for."""
-ONE_LANE = 0.3
+ONE_LANE = 0.4
 """The share of that rate that code without lanes reaches."""
 FASTER = 2.0
 """Native code does so many times the operations for which a device's rate is said: these are XLA's."""
@@ -169,13 +172,13 @@ class _Counter:
             self._rounds *= rounds
             inner = self.block(op.body.block)
             self._rounds /= rounds or 1.0
-            return rounds * (inner + 1)
+            return rounds * (inner + 1 / self.width)
         if isinstance(op, If):
             return self.branches(op)
         if isinstance(op, Access):
             self.note_access(op)
         if isinstance(op, Atomic | AtomicUpdate | CompareExchange):
-            return ALONE if isinstance(op.buffer, Allocate) else ATOMIC
+            return ALONE if isinstance(op.buffer, Allocate) or self.plan.has_copy(op.buffer) else ATOMIC
         if (op.is_pure or isinstance(op, Load)) and all(self.strides.get(each) is not None for each in op.results):
             return 1 / self.width
         if isinstance(op, Load | Store) and self.width > 1 and not self.is_contiguous(op):
@@ -241,7 +244,11 @@ class _BlockCounter(_Counter):
                     self.level(region.block, times * (BRANCH if depends_on_memory(op.condition) else 1.0))
             elif not isinstance(op, Allocate):
                 self.strides, self.width, self._runs = {}, 1, times
-                self.operations[1] += times * self.op(op)
+                if isinstance(op, For) and not any(each.tensor.is_float for each in op.results):
+                    self.operations[LANES] += times * self.op(op)  # over what threads have left: LLVM vectorizes it
+                else:
+                    waits = WAITING * self.rounds(op) if isinstance(op, For) else 0.0
+                    self.operations[1] += times * (self.op(op) + waits)
 
     def piece(self, op: Parallel, times: float) -> None:
         self.width, self.strides = self._plan.width_of(op)

@@ -136,10 +136,8 @@ class Code:
         return text
 
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
-        if self.native is not None and surroundings.may_call_native_code:
-            return export_bytecode(_copied(self.native)), surroundings.is_whole
         begun = time.perf_counter()
-        module = _copied(self.module)
+        module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)
         if self.is_given:
             write = expand_composites if surroundings.is_whole else call_composites

@@ -41,7 +41,9 @@ def embed_module(
     return list(func.CallOp(results, ir.FlatSymbolRefAttr.get(merged), list(arguments)).results)
 
 
-def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = False) -> Surroundings:
+def find_surroundings(
+    context: Any, arguments: Sequence[Any], is_whole: bool = False, has_native_form: bool = False
+) -> Surroundings:
     """What a JAX lowering, given by its rule's context, tells of where a module for these MLIR values will be."""
     axes = context.module_context.axis_context
     is_partitioned = (getattr(axes, "num_devices", None) or 1) > 1
@@ -49,7 +51,7 @@ def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = F
     shardings = find_shardings(context.module_context.module, arguments) if is_partitioned else ()
     # Polls have no place on many devices: what has an effect can't be divided.
     is_left = is_partitioned and is_left_to_xla()
-    is_at_home = may_call_native_code(context.module_context)
+    is_at_home = has_native_form and may_call_native_code(context.module_context)
     return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings, is_left, is_at_home)
 
 
@@ -58,9 +60,14 @@ def may_call_native_code(module_context: Any) -> bool:
     by `shard_map` or its kin."""
     is_divided = getattr(module_context.axis_context, "num_devices", None) != 1
     parameters = module_context.lowering_parameters
-    is_read = bool(getattr(parameters, "override_lowering_rules", None))  # by us, who derive and optimize it
+    is_read = is_read_by_us(module_context)
     is_exported = getattr(parameters, "for_export", True)
     return tuple(module_context.platforms) == ("cpu",) and not (is_divided or is_exported or is_read)
+
+
+def is_read_by_us(module_context: Any) -> bool:
+    """Whether the module that JAX is building is to be read as ours, derived and optimized (`lower_keeping`)."""
+    return bool(getattr(module_context.lowering_parameters, "override_lowering_rules", None))
 
 
 def _is_in_memory(value: Any) -> bool:

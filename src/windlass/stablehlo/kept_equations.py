@@ -17,14 +17,30 @@ from windlass.ops import Call, CustomDerivative, DerivativeRule, Pushforward
 from windlass.passes.batched_rules import BatchedRule
 from windlass.rewriting.inlining import inline_calls
 from windlass.stablehlo.lowered import import_lowered
+from windlass.stablehlo.native_forms import noting_native_forms, take_native_forms
 from windlass.stablehlo.private_jax import KeptEquation, lower_keeping
 
 
 def import_traced(name: str, traced: Any) -> tuple[Module, tuple[Any, ...]]:
     """What `jax.jit(...).trace(...)` gave as one function called `main`; and the functions of Python that it calls."""
-    lowered, kept = lower_keeping(traced)
+    module, _, callbacks = import_both(name, traced)
+    return module, callbacks
+
+
+def import_both(name: str, traced: Any) -> tuple[Module, Module | None, tuple[Any, ...]]:
+    """As `import_traced`; with the same in which launches that have native forms take these, where there are any."""
+    with noting_native_forms() as natives:
+        lowered, kept = lower_keeping(traced)
     module = import_lowered(name, lowered, lambda module: _enter_rules(module, kept))
-    return module, tuple(lowered._lowering.compile_args["host_callbacks"])
+    native = None
+    if natives:
+
+        def prepare(module: Module) -> None:
+            take_native_forms(module, natives)
+            _enter_rules(module, kept)
+
+        native = import_lowered(name, lowered, prepare)
+    return module, native, tuple(lowered._lowering.compile_args["host_callbacks"])
 
 
 def _enter_rules(module: Module, kept: Mapping[str, KeptEquation]) -> None:

@@ -33,15 +33,17 @@ from windlass.rewriting import Entry, RuleSet
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.stablehlo.code import NO_PLAN, Code
-from windlass.stablehlo.embedding import embed_module, find_surroundings
+from windlass.stablehlo.embedding import embed_module, find_surroundings, is_read_by_us
 from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.kept_executables import LoadedFunction, keep_compiled, load_kept, name_of_kept
+from windlass.stablehlo.native_forms import note_native_form
 from windlass.stablehlo.platforms import device_for
 from windlass.stablehlo.private_jax import hold_weakly, initialize_lapack, name_lines_of_users
 from windlass.stablehlo.underflow import begin_with_subnormals_kept, pool_keeps_subnormals
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
 WHOLE = Surroundings(is_whole=True)
+AT_HOME = Surroundings(is_whole=True, may_call_native_code=True)
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
 
@@ -187,7 +189,7 @@ class TensorProgram:
         code, name = self.code, self._name_of_kept(donate)
         if name is None:
             return None
-        if b"lapack_" in code.read(CPU, WHOLE):
+        if b"lapack_" in code.read(CPU, alone(code)):
             initialize_lapack()
         results = [jax.ShapeDtypeStruct(each.shape, each.numpy_dtype) for each in code.result_types]
         found = load_kept(name, code.name, self.abstract_arguments(), results)
@@ -206,7 +208,7 @@ class TensorProgram:
         if code.callbacks or jax.default_backend() != "cpu":
             return None
         begins_with_call = code.keeps_subnormals and pool_keeps_subnormals()
-        return name_of_kept((code.name, donate, begins_with_call), code.read(CPU, WHOLE))
+        return name_of_kept((code.name, donate, begins_with_call), code.read(CPU, alone(code)))
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
@@ -216,6 +218,11 @@ class TensorProgram:
         """The program lowered by JAX, as `jax.jit(...).lower(...)` gives."""
         with jax.enable_x64(True):
             return self.jitted().lower(*self.abstract_arguments())
+
+
+def alone(code: Code) -> Surroundings:
+    """Where a program is that is compiled by itself."""
+    return WHOLE if code.native is None else AT_HOME
 
 
 def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
@@ -230,7 +237,7 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
 
 def _watched(code: Code, function: Any, donate: tuple[int, ...]) -> Any:
     """The function, ended by Ctrl-C where the program asks whether it is to stop."""
-    if jax.default_backend() == "cpu" and code.finished(CPU, WHOLE).asks:
+    if jax.default_backend() == "cpu" and code.finished(CPU, alone(code)).asks:
         return WatchedFunction(function, bool(donate))
     return function
 
@@ -286,10 +293,12 @@ def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) 
     device = device_for(platforms)
     # Inside someone else's program it is JAX's to say what becomes of subnormals, and who waits for it.
     is_on_cpu = is_whole and platforms == ("cpu",)
-    surroundings = find_surroundings(context, arguments, is_on_cpu)
+    surroundings = find_surroundings(context, arguments, is_on_cpu, program.native is not None)
     if surroundings.is_whole and program.keeps_subnormals:
         begin_with_subnormals_kept()
     symbol = program.finished(device, surroundings).symbol
+    if program.native is not None and is_read_by_us(context.module_context):
+        note_native_form(symbol, program.native)
     return embed_module(context, symbol, lambda: program.read(device, surroundings), arguments, program.callbacks)
 
 
