@@ -20,6 +20,10 @@ NOISE = re.compile(rb"\[Gloo\] Rank |\d+ is connected to \d+ peer")
 """How such lines begin. Several threads write them, into one another."""
 MAYBE_NOISE = re.compile(rb"\[(G(l(o(o(\](\s(R(a(n(k\s?)?)?)?)?)?)?)?)?)?)?|\d+( [a-z ]{0,16}\d* ?[per]{0,4})?")
 """What may become the beginning of one."""
+REST_OF_NOISE = re.compile(
+    rb"[\d ]*(is connected to [\d ]*peer ranks\. Expected number of connected peer ranks is : )?[\d ]*\n"
+)
+"""What is left of a line that another was written into."""
 
 
 class Filter:
@@ -28,11 +32,14 @@ class Filter:
     >>> passed = Filter()
     >>> passed.add(b"a\\n[Gl"), passed.add(b"oo] Rank 0 is connected\\nb"), passed.add(b"\\n[G"), passed.end()
     (b'a\\n', b'b', b'\\n', b'[G')
+    >>> Filter().add(b"[Gloo] Rank [Gloo] Rank 01 is connected to 3 peer ranks.\\n3\\n3\\n")
+    b'3\\n'
     """
 
     def __init__(self) -> None:
         self._held = b""
         self._is_within_line = False
+        self._rests = 0
 
     def add(self, received: bytes) -> bytes:
         """What can be passed on, now that this came too."""
@@ -44,6 +51,11 @@ class Filter:
                 if NOISE.match(line):
                     if not newline:
                         break
+                    self._rests += line.count(b"[Gloo]") - 1
+                    rest = rest[newline:]
+                    continue
+                if self._rests > 0 and REST_OF_NOISE.fullmatch(line):
+                    self._rests -= 1
                     rest = rest[newline:]
                     continue
                 if not newline and MAYBE_NOISE.fullmatch(line):
