@@ -23,6 +23,7 @@ import pytest
 import windlass as wl
 from windlass.diagnostics import LaunchError, WindlassWarning
 from windlass.processes import parts
+from windlass.processes.leaves import take
 
 EDGES = np.array([np.nan, -np.nan, np.inf, -0.0, 1e-310, 5e-324, struct.unpack("<d", b"\1\0\0\0\0\0\xf4\x7f")[0]])
 
@@ -201,6 +202,26 @@ def test_a_checkpoint_of_which_a_part_is_missing_is_none(folder: Path) -> None:
     part = last_part(folder)
     part.rename(part.with_name(part.name.replace("0-of-1", "0-of-2")))
     assert run(folder, 9)[0] == 6
+
+
+def write_for_two(folder: Path, values: list[Any]) -> None:
+    """What two processes write that have these values each for itself."""
+    for number, value in enumerate(values):
+        leaf = take("", value)
+        shards = [{"member": "0", "index": index} for index, _ in leaf.shards]
+        members = {"0": array for _, array in leaf.shards}
+        parts.write_part(folder, 5, "0123abcd", number, 2, [leaf.said | {"shards": shards}], members)
+
+
+@pytest.mark.parametrize("value", [np.arange(3.0), 7, np.float32(2), jnp.arange(3)])
+def test_what_each_process_had_for_itself_another_number_of_them_takes_if_it_was_the_same(
+    tmp_path: Path, value: Any
+) -> None:
+    write_for_two(tmp_path / "same", [value, value])
+    assert bits_of(wl.checkpoint(tmp_path / "same").restore(value)) == bits_of(value)
+    write_for_two(tmp_path / "other", [value, value + 1])
+    with refuse("WL0952", "state was another in each of 2 processes, and now there are 1"):
+        wl.checkpoint(tmp_path / "other").restore(value)
 
 
 def test_parts_that_others_have_not_written_theirs_of_are_removed_and_told(

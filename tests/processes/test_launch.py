@@ -17,6 +17,7 @@ import pytest
 import windlass as wl
 from tests.processes.heat import advance, first_field
 from windlass.processes.parts import list_whole
+from windlass.processes.ranks import environment as variables_of_ranks
 
 STEPS = 15
 SCRIPT = Path(__file__).with_name("heat.py")
@@ -234,3 +235,15 @@ def test_more_gpus_than_there_are_are_refused(
     (tmp_path / "x.py").touch()
     assert run(["launch", "-n", "2", "--devices-per-process", "2", str(tmp_path / "x.py")]) == 1
     assert "2 processes with 2 GPUs each are wanted, and there are 3 GPUs" in capsys.readouterr().err
+
+
+def test_ranks_compile_regardless_of_the_clock_and_have_the_devices_that_are_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_a=1 --xla_force_host_platform_device_count=8 --xla_b=2")
+    monkeypatch.delenv("WINDLASS_PATIENCE", raising=False)
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    variables = variables_of_ranks(2)
+    assert variables["WINDLASS_PATIENCE"] == "1000" and variables["WINDLASS_TRIALS"] == "1"
+    assert variables["JAX_NUM_CPU_DEVICES"] == "2" and variables["XLA_FLAGS"].split() == ["--xla_a=1", "--xla_b=2"]
+    assert "JAX_NUM_CPU_DEVICES" not in variables_of_ranks(None)
