@@ -208,8 +208,8 @@ def write_for_two(folder: Path, values: list[Any]) -> None:
     """What two processes write that have these values each for itself."""
     for number, value in enumerate(values):
         leaf = take("", value)
-        shards = [{"member": "0", "index": index} for index, _ in leaf.shards]
-        members = {"0": array for _, array in leaf.shards}
+        members = {str(place): array for place, (_, array) in enumerate(leaf.shards)}
+        shards = [{"member": str(place), "index": index} for place, (index, _) in enumerate(leaf.shards)]
         parts.write_part(folder, 5, "0123abcd", number, 2, [leaf.said | {"shards": shards}], members)
 
 

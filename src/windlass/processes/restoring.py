@@ -61,7 +61,7 @@ class Reader:
                     help="restore into a state as the program has it; for another program choose another folder",
                 )
             )
-        if not said.get("is_shared") and self._own is not self._parts[jax.process_index() % self.saved.count]:
+        if not said.get("is_shared") and self.saved.count != jax.process_count():
             self._require_one_value(path)
         shards = self._list_shards(path)
         kept: dict[str, Array] = {}
