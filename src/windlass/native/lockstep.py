@@ -38,7 +38,8 @@ from windlass.loops import (
     Store,
     accessed_dtype,
 )
-from windlass.native.memory import is_multiple, is_orderless
+from windlass.native.granules import is_multiple
+from windlass.native.memory import is_orderless
 from windlass.native.ranges import LaunchRanges
 from windlass.ops.conversion import byte_width
 from windlass.parallel.common_values import memories_behind

@@ -7,7 +7,7 @@ noted, and the launch raises an error for it afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from windlass.diagnostics import Position
@@ -21,19 +21,17 @@ from windlass.loops import (
     CompareExchange,
     Load,
     Store,
-    Subscript,
-    ViewBuffer,
     accessed_dtype,
 )
 from windlass.loops.variable_names import readable
+from windlass.native.granules import granule_of, is_multiple
 from windlass.native.lanes import Lanes
 from windlass.native.masked_stores import store_lanes
+from windlass.native.near_rows import first_if_row, may_be_row
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.row_begins import RowBegin, find_row_begin
 from windlass.native.text import ALL, FLOATS, scalar_type, type_suffix
-from windlass.ops.conversion import Convert, bit_width, byte_width
-from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, Multiply, ShiftLeft, Subtract
+from windlass.ops.conversion import bit_width, byte_width
 
 OUTSIDE, MISALIGNED = 0, 1
 """What may be wrong with an access."""
@@ -120,7 +118,7 @@ class MemoryWriter:
         if op.space != "local" or op.size < 0:
             raise NotNative(f"{op.space} memory", op.source)
         width = self.lanes.width
-        granule = 0 if width == 1 else _granule(op)
+        granule = 0 if width == 1 else granule_of(op)
         if width > 1 and self.frame.size + width * op.size > MOST_LOCAL_BYTES:
             raise NeedsOneLane
         name = self._reserve(op, width * op.size)
@@ -156,12 +154,12 @@ class MemoryWriter:
         def one() -> str:
             return text.put(f"load {volatile}{type_}, ptr {self._pointer(op, place)}, align {align}")
 
-        def row() -> str:
-            return text.put(f"load {many}, ptr {self._pointer(op, place)}, align {align}")
+        def row(first: str | None = None) -> str:
+            return text.put(f"load {many}, ptr {self._pointer(op, place, first)}, align {align}")
 
-        def masked_row() -> str:
-            suffix = f"{type_suffix(dtype, lanes.width)}.p0"
-            given = (f"ptr align {align} {self._pointer(op, place)}", self._mask(lanes.mask), f"{many} zeroinitializer")
+        def masked_row(first: str | None = None) -> str:
+            suffix, pointer = f"{type_suffix(dtype, lanes.width)}.p0", self._pointer(op, place, first)
+            given = (f"ptr align {align} {pointer}", self._mask(lanes.mask), f"{many} zeroinitializer")
             return text.call(many, f"llvm.masked.load.{suffix}", *given)
 
         def gather(mask: str | None) -> str:
@@ -176,6 +174,9 @@ class MemoryWriter:
                 return row() if lanes.mask is None or place.granule else masked_row()
             case "row" | "row if whole":
                 return self._whole_or_not(op, place, row, gather, many)
+            case "row if neighbours":
+                is_masked = lanes.mask is not None and self._is_proven(op, place)
+                return self._neighbours_or_not(op, place, masked_row if is_masked else row, gather, many)
             case _:
                 return gather(self._checked_mask(op, place))
 
@@ -197,8 +198,8 @@ class MemoryWriter:
             return
         value = lanes.vector(op.value)
 
-        def row() -> str:
-            pointer = self._pointer(op, place)
+        def row(first: str | None = None) -> str:
+            pointer = self._pointer(op, place, first)
             if lanes.mask is None:
                 text.do(f"store {many} {value}, ptr {pointer}, align {align}")
             else:
@@ -216,6 +217,8 @@ class MemoryWriter:
                 row()
             case "row" | "row if whole":
                 self._whole_or_not(op, place, row, scatter, "")
+            case "row if neighbours":
+                self._neighbours_or_not(op, place, row, scatter, "")
             case _:
                 scatter(self._checked_mask(op, place))
 
@@ -350,7 +353,7 @@ class MemoryWriter:
 
     def _way(self, op: Access, place: Place) -> str:
         """How lanes access memory: "one" place for all, a "row" of neighbours, one "row if whole" that is so where all
-        of it lies in the memory, or "many" places."""
+        of it lies in the memory, a "row if neighbours" which each strip has to ask, or "many" places."""
         stride = self.lanes.stride(op.offset)
         if self.lanes.width == 1:
             return "one"
@@ -360,6 +363,8 @@ class MemoryWriter:
             return "one"
         if stride is None and self._row_begin(op, place) is not None:
             return "row if whole"
+        if stride is None and may_be_row(op.offset, self.lanes.strides):
+            return "row if neighbours"
         return "row" if stride == byte_width(accessed_dtype(op)) else "many"
 
     def _row_begin(self, op: Access, place: Place) -> RowBegin | None:
@@ -376,9 +381,9 @@ class MemoryWriter:
         wide = text.put(f"{extends} {scalar_type(dtype)} {self.lanes.name(begin.index)} to i64")
         return text.put(f"add i64 {text.put(f'mul i64 {wide}, {begin.scale}')}, {begin.start}")
 
-    def _pointer(self, op: Access, place: Place) -> str:
-        """Where the first lane goes."""
-        offset = self._first_offset(op, place)
+    def _pointer(self, op: Access, place: Place, first: str | None = None) -> str:
+        """Where the first lane goes; `first` is its offset, if that was asked before."""
+        offset = first or self._first_offset(op, place)
         if place.granule:
             offset = self.text.put(f"mul i64 {offset}, {self.lanes.width}")
         return self.text.put(f"getelementptr i8, ptr {place.pointer}, i64 {offset}")
@@ -483,10 +488,32 @@ class MemoryWriter:
         self, op: Access, place: Place, whole: Callable[[], str], parts: Callable[[str | None], str], type_: str
     ) -> str:
         """A row: at once where all of it lies in the memory, else lane by lane."""
-        text, offset = self.text, self._first_offset(op, place)
+        fits = self._fits(op, place, self._first_offset(op, place), False, 1 if place.granule else self.lanes.width)
+        return self._one_or_other(op, place, fits, whole, parts, type_)
+
+    def _neighbours_or_not(
+        self, op: Access, place: Place, row: Callable[[str], str], parts: Callable[[str | None], str], type_: str
+    ) -> str:
+        """Lanes that are neighbours in most strips: a row where they are, and all of it lies in the memory or only
+        those of its lanes are touched that do."""
+        first, is_row = first_if_row(self.lanes, op.offset, byte_width(accessed_dtype(op)))
+        if not self._is_proven(op, place):
+            is_row = self.text.put(f"and i1 {is_row}, {self._fits(op, place, first, False, self.lanes.width)}")
+        return self._one_or_other(op, place, is_row, lambda: row(first), parts, type_)
+
+    def _one_or_other(
+        self,
+        op: Access,
+        place: Place,
+        condition: str,
+        whole: Callable[[], str],
+        parts: Callable[[str | None], str],
+        type_: str,
+    ) -> str:
+        """A row at once where the condition holds, else lane by lane."""
+        text = self.text
         good, bad, done = text.fresh("whole"), text.fresh("parts"), text.fresh("done")
-        fits = self._fits(op, place, offset, False, 1 if place.granule else self.lanes.width)
-        text.branch(text.put(f"xor i1 {fits}, true"), bad, good, is_rare=True)
+        text.branch(text.put(f"xor i1 {condition}, true"), bad, good, is_rare=True)
         text.open(good)
         found, last = whole(), text.label
         text.go(done)
@@ -575,50 +602,3 @@ def _zero(type_: str) -> str:
         if type_ in ("float", "double")
         else ("0xH0000" if type_ == "half" else "0")
     )
-
-
-def is_multiple(value: Value, of: int) -> bool:
-    """Whether an integer is a multiple of a power of two, by how it is computed; wrapping around keeps that."""
-    if of == 1:
-        return True
-    match value:
-        case Constant():
-            return int(value.number) % of == 0
-        case Subscript():
-            pairs = zip(value.indices, value.strides, strict=True)
-            return value.start % of == 0 and all(stride % of == 0 or is_multiple(each, of) for each, stride in pairs)
-        case Add() | Subtract():
-            return is_multiple(value.lhs, of) and is_multiple(value.rhs, of)
-        case Multiply():
-            return is_multiple(value.lhs, of) or is_multiple(value.rhs, of)
-        case ShiftLeft() if isinstance(value.rhs, Constant):
-            return 1 << min(max(int(value.rhs.number), 0), 63) >= of or is_multiple(value.lhs, of)
-        case Convert() if not value.operand.tensor.is_float and value.operand.dtype != "i1":
-            return is_multiple(value.operand, of)
-        case _:
-            return False
-
-
-def _granule(op: Allocate) -> int:
-    """How many bytes of a lane lie together: those of the only kind of element that is read and written there.
-
-    Raises NeedsOneLane where there are several kinds, or other uses of the memory.
-    """
-    accesses = list(_accesses(op))
-    widths = {byte_width(accessed_dtype(each)) for each in accesses}
-    if len(widths) != 1:
-        raise NeedsOneLane
-    (width,) = widths
-    if any(not is_multiple(each.offset, width) for each in accesses):
-        raise NeedsOneLane
-    return width
-
-
-def _accesses(buffer: Value) -> Iterable[Load | Store]:
-    for user in buffer.uses:
-        if isinstance(user, ViewBuffer):
-            yield from _accesses(user)
-        elif isinstance(user, Load | Store) and user.buffer is buffer:
-            yield user
-        else:
-            raise NeedsOneLane
