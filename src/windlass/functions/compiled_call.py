@@ -33,6 +33,7 @@ from windlass.functions.leaves import (
     undivided,
     without_static,
 )
+from windlass.functions.outrunning import Race
 from windlass.functions.overlaps import places_of, refuse_overlaps
 from windlass.functions.specialization import IntegersNeeded, Static
 from windlass.functions.whole_program import whole_program
@@ -70,6 +71,8 @@ class CompiledCall:
     def __init__(self, owner: Options, leaves: Sequence[Any], structure: Any) -> None:
         self.derived: dict[Any, Any] = {}
         """Its derivatives, as they were asked for."""
+        self.race: Race | None = None
+        """The race with Python, as long as it is not known to be lost by Python."""
         self._owner = owner
         self._structure = structure
         self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
@@ -96,6 +99,22 @@ class CompiledCall:
         self._wide = self.program.needs_x64
         result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
         self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
+
+    @property
+    def written(self) -> list[int]:
+        """The places of NumPy's arrays that it writes, among the arguments."""
+        return [index for index in self._written if self._is_numpy[index]]
+
+    @property
+    def outcome(self) -> tuple[list[int | Static | None], Any]:
+        """For each result the argument that it is, or what it always is, or None for what is computed; and the
+        structure that results stand in."""
+        return self._aliases, self._returned
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether kernels within use device variables."""
+        return bool(self._variables or self._emulated)
 
     def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
         """Trace the function; the device variables that it reads become arguments after the others.

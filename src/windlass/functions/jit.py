@@ -28,6 +28,7 @@ from windlass.functions.leaves import (
     is_static,
     key_of,
 )
+from windlass.functions.outrunning import race_for
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
 from windlass.functions.splits import Explanation, SplitFunction, explanation_of
 from windlass.precision import Limbs
@@ -94,7 +95,7 @@ class JitFunction:
         call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
             return call.call(positional, named)
-        return call.run(leaves)
+        return call.run(leaves) if call.race is None else call.race.run(leaves, positional, named)
 
     def compiled(self, leaves: Sequence[Any], structure: Any) -> CompiledCall:
         """The program for such arguments; see `flatten`.
@@ -122,8 +123,10 @@ class JitFunction:
 
         It is compiled if need be, and not run; which statements can't be compiled is found as it runs.
         """
-        call, _ = self._find(positional, named)
-        return explanation_of(self.name, call if isinstance(call, SplitFunction) else None)
+        call, leaves = self._find(positional, named)
+        if isinstance(call, SplitFunction):
+            return explanation_of(self.name, call)
+        return explanation_of(self.name, None, None if call.race is None else call.race.told(leaves))
 
     def _find(
         self, positional: Sequence[Any], named: Mapping[str, Any]
@@ -194,6 +197,8 @@ class JitFunction:
             if found is None:
                 try:
                     found = CompiledCall(self, leaves, structure)
+                    if not self.whole and self.limbs is None:
+                        found.race = race_for(self.function, found, leaves, structure)
                 except IntegersNeeded as need:
                     found = Specialized(self.name, structure, need)
                 except Exception as error:
@@ -246,7 +251,8 @@ def jit(
     What can't be part of a program, such as a shape that data decide, a `print`, or a function of a library, Python
     runs on the arrays as they are; what stands before and after it is compiled (docs/guides/splits.md). Such functions
     have no derivatives, and can't be traced by JAX. With `whole` they are refused instead, with the line and the
-    reason.
+    reason. A function of NumPy arrays whose program turns out slower than Python, by the clock, is run by Python, too,
+    but with `whole` (`WINDLASS_TRIALS=0` compares no times).
 
     >>> import numpy as np
     >>> @jit

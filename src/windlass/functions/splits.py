@@ -519,10 +519,12 @@ class Explanation:
     program_runs: int
     program_seconds: float
     compile_seconds: float
+    outrun: str | None = None
+    """That Python runs it though it is one program, and what both take."""
 
     def __str__(self) -> str:
         if self.is_whole:
-            return f"{self.name} is one program"
+            return f"{self.name} is one program" + ("" if self.outrun is None else f"\n{self.outrun}")
         lines = [f"{self.name} is split: {self.reason}"]
         if not self.splits:
             lines.append("it has not been run: which statements Python runs is found then")
@@ -533,10 +535,10 @@ class Explanation:
         return "\n".join((*lines, *map(str, self.splits)))
 
 
-def explanation_of(name: str, split: SplitFunction | None) -> Explanation:
+def explanation_of(name: str, split: SplitFunction | None, outrun: str | None = None) -> Explanation:
     """What is said of a function that is split, or, with None, of one that is not."""
     if split is None:
-        return Explanation(name, True, None, (), 1, 0, 0.0, 0.0)
+        return Explanation(name, True, None, (), 1, 0, 0.0, 0.0, outrun)
     found = tuple(each for _, each in sorted(split.splits.items()))
     return Explanation(
         name,
