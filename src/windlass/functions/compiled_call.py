@@ -112,6 +112,11 @@ class CompiledCall:
         return self._aliases, self._returned
 
     @property
+    def shares_memory(self) -> bool:
+        """Whether some arguments are one array."""
+        return any(each is not None for each in self.places)
+
+    @property
     def has_variables(self) -> bool:
         """Whether kernels within use device variables."""
         return bool(self._variables or self._emulated)

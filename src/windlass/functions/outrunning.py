@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 import jax
 import numpy as np
@@ -27,9 +27,6 @@ from windlass.frontends.arrays.tracing import is_users_own
 from windlass.functions.specialization import Static
 from windlass.runtime.settings import trials_are_allowed
 from windlass.stablehlo.platforms import device_that_runs
-
-if TYPE_CHECKING:
-    from windlass.functions.compiled_call import CompiledCall
 
 RUNS_BEFORE = 3
 """Runs of a program before Python is tried; the first, which compiles, is not counted."""
@@ -50,6 +47,22 @@ class _Differs(Exception):
     """Python gives something else than the program."""
 
 
+class Program(Protocol):
+    """A function compiled for arguments of one key."""
+
+    race: Race | None
+
+    @property
+    def written(self) -> Sequence[int]: ...
+    @property
+    def outcome(self) -> tuple[Sequence[int | Static | None], Any]: ...
+    @property
+    def shares_memory(self) -> bool: ...
+    @property
+    def has_variables(self) -> bool: ...
+    def run(self, leaves: Sequence[Any]) -> Any: ...
+
+
 @dataclass
 class Standing:
     """What is known of arguments with the same shapes and integers: seconds that each takes, and who runs them."""
@@ -66,7 +79,7 @@ class Standing:
 class Race:
     """One function and its program for arguments of one key."""
 
-    def __init__(self, function: FunctionType, call: CompiledCall, leaves: Sequence[Any], seen: _Seen) -> None:
+    def __init__(self, function: FunctionType, call: Program, leaves: Sequence[Any], seen: _Seen) -> None:
         self._function = function
         self._call = call
         self._seen = seen
@@ -272,13 +285,13 @@ class _Seen:
         return all(names.get(name) is value for names, name, value in self.names)
 
 
-def race_for(function: Any, call: CompiledCall, leaves: Sequence[Any], structure: Any) -> Race | None:
+def race_for(function: Any, call: Program, leaves: Sequence[Any], structure: Any) -> Race | None:
     """The race between Python and the program; None where Python might mean something else."""
     if not trials_are_allowed() or not isinstance(function, FunctionType) or not _are_direct(structure):
         return None
     is_known = all(type(each) is np.ndarray or isinstance(each, (*PLAIN, np.generic)) for each in leaves)
     arrays = [each for each in leaves if isinstance(each, np.ndarray)]
-    if not is_known or not arrays or any(each is not None for each in call.places) or call.has_variables:
+    if not is_known or not arrays or call.shares_memory or call.has_variables:
         return None
     if device_that_runs().name != "cpu":
         return None
