@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import (
+    CommunicationError,
     CompilationError,
     Diagnostic,
     EmulationError,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         autodiff,
     )
     from windlass.functions.audit import audit
-    from windlass.functions.communication import communication
+    from windlass.functions.communication import check_communication, communication
     from windlass.functions.custom_rules import custom_jvp, custom_vjp
     from windlass.functions.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.forecast import forecast
@@ -76,6 +77,7 @@ _PLACES = {
     "ReverseWithPrimal": "windlass.functions.activities",
     "audit": "windlass.functions.audit",
     "autodiff": "windlass.functions.activities",
+    "check_communication": "windlass.functions.communication",
     "check_rule": "windlass.functions.rules",
     "checkpoint": "windlass.processes.checkpoint",
     "communication": "windlass.functions.communication",
@@ -106,6 +108,7 @@ __all__ = [
     "Array",
     "BatchDuplicated",
     "Binomial",
+    "CommunicationError",
     "CompilationError",
     "Const",
     "Diagnostic",
@@ -125,6 +128,7 @@ __all__ = [
     "audit",
     "autodiff",
     "c",
+    "check_communication",
     "check_rule",
     "checkpoint",
     "communication",

@@ -13,6 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import windlass as wl
 from windlass.communication.counting import bytes_per_run, count_messages
+from windlass.reports.mesh_picture import write_page
 
 SHAPE = (48, 32)
 FACES = 4 * (2 * 16 + 2 * 12)
@@ -230,3 +231,21 @@ def a_report_says_what_is_wrong_with_a_mesh() -> None:
             assert "WL0941" in str(error)
         else:
             raise AssertionError(f"{other} is taken")
+
+
+@way
+def checks_of_communication_name_the_lines_that_move_more() -> None:
+    u = jax.device_put(field(), divided())
+    report = wl.check_communication(step, mesh(), u, max_bytes=FACES, max_messages=4)
+    assert report.lines[0].place.endswith(f"ways.py:{step.__code__.co_firstlineno + 1}"), report.lines
+    along = sorted(str(each["along"]) for each in report.as_data()["ours"])
+    assert along == ["{'x': -1}", "{'x': 1}", "{'y': -1}", "{'y': 1}"]
+    assert write_page(report).count("<line") == 4 * (3 * 2 + 4) // 2
+    try:
+        wl.check_communication(step, mesh(), u, max_bytes=FACES - 4, max_messages=3)
+    except AssertionError as error:
+        assert "WL0942" in str(error)
+        assert "receives 4 messages, 3 are allowed" in str(error)
+        assert "ways.py" in str(error)
+    else:
+        raise AssertionError("it is taken")

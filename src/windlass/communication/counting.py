@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windlass.diagnostics import Position
 
@@ -35,6 +35,8 @@ class Message:
     depth: int = 0
     """Within how many loops it is."""
     source: Position | None = None
+    pair: tuple[int, int] | None = None
+    """Of a permutation the first pair of devices: from which to which."""
 
 
 @dataclass
@@ -52,7 +54,7 @@ def count_messages(text: str) -> list[Message]:
     ...   %x = f32[8]{0} parameter(0)
     ...   ROOT %y = f32[8]{0} collective-permute(%x), source_target_pairs={{0,1},{1,0}}
     ... }''')
-    [Message(kind='collective-permute', bytes=32, rounds=1, depth=0, source=None)]
+    [Message(kind='collective-permute', bytes=32, rounds=1, depth=0, source=None, pair=(0, 1))]
     """
     frames = _Frames(text)
     computations: dict[str, _Computation] = {}
@@ -70,7 +72,9 @@ def count_messages(text: str) -> list[Message]:
         kind = op.removesuffix("-start")
         if kind in KINDS:
             size = _bytes_received(kind, op != kind, type_, rest)
-            current.messages.append(Message(kind, size, 1, 0, frames.of(rest)))
+            pair = re.search(r"source_target_pairs=\{\{(\d+),(\d+)\}", rest)
+            ends = None if pair is None else (int(pair[1]), int(pair[2]))
+            current.messages.append(Message(kind, size, 1, 0, frames.of(rest), ends))
         elif op == "while":
             known = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', rest)
             rounds = None if known is None else int(known[1])
@@ -98,7 +102,7 @@ def totals_per_run(messages: Iterable[Message]) -> tuple[float, float]:
 
 def _gather(computations: Mapping[str, _Computation], name: str, rounds: int | None, depth: int) -> list[Message]:
     found = computations.get(name, _Computation())
-    messages = [Message(each.kind, each.bytes, rounds, depth, each.source) for each in found.messages]
+    messages = [replace(each, rounds=rounds, depth=depth) for each in found.messages]
     for called, times, deeper in found.called:
         inner = None if rounds is None or times is None else rounds * times
         messages += _gather(computations, called, inner, depth + deeper)

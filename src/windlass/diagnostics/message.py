@@ -121,6 +121,10 @@ class LaunchError(WindlassError, ValueError):
     """A launch does not fit the kernel: its grid, its arguments, their dtypes or sizes."""
 
 
+class CommunicationError(WindlassError, AssertionError):
+    """A function communicates more on a mesh than was allowed."""
+
+
 class EmulationError(WindlassError):
     """The emulator found that the kernel itself is wrong: a race, an access out of bounds, a divergent barrier."""
 

@@ -1,4 +1,4 @@
-"""`wl.communication`: what a function communicates on a mesh, before one pays for it."""
+"""`wl.communication` and `wl.check_communication`: what a function communicates on a mesh, before one pays for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from windlass.communication.counting import count_messages
-from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics import CommunicationError, Diagnostic, LaunchError
 from windlass.functions.jit import JitFunction
 from windlass.functions.optimize import OptimizedFunction, optimize
 from windlass.reports.communication import Communication
@@ -59,6 +59,46 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
         plain = count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
     name = getattr(function, "name", None) or getattr(function, "__name__", "function")
     return Communication(name, dict(mesh.shape), ours, plain)
+
+
+def check_communication(
+    function: Callable[..., Any],
+    mesh: Any,
+    /,
+    *arguments: Any,
+    max_bytes: float | None = None,
+    max_messages: float | None = None,
+) -> Communication:
+    """For tests: that a function communicates no more than so many bytes, in so many messages, in one run.
+
+    Both are of each device, as Windlass compiles the function; all else is as in `communication`, whose report it
+    gives.
+
+    Raises CommunicationError (WL0942), which is an AssertionError, with the lines of the source that move most.
+
+    >>> import jax.numpy as jnp
+    >>> mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    >>> check_communication(lambda x: x + jnp.roll(x, 1), mesh, jnp.arange(8.0), max_bytes=0).messages
+    0
+    """
+    report = communication(function, mesh, *arguments)
+    excess: list[str] = []
+    if max_bytes is not None and report.bytes > max_bytes:
+        excess.append(f"receives {report.bytes:,.0f} bytes, {max_bytes:,.0f} are allowed")
+    if max_messages is not None and report.messages > max_messages:
+        excess.append(f"receives {report.messages:,.0f} messages, {max_messages:,.0f} are allowed")
+    if excess:
+        worst = next((each.source for each in report.lines[0].ours), None) if report.lines else None
+        raise CommunicationError(
+            Diagnostic(
+                "WL0942",
+                f"in a run of {report.name} each device {' and '.join(excess)}",
+                worst,
+                notes=tuple(str(report).splitlines()[2:]),
+                help="see where the lines that move most read far away, or allow what they must move",
+            )
+        )
+    return report
 
 
 def _placed(leaf: Any, mesh: jax.sharding.Mesh) -> jax.ShapeDtypeStruct:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from windlass.communication.counting import KINDS, Message, bytes_per_run
+from windlass.communication.counting import KINDS, Message, bytes_per_run, totals_per_run
+from windlass.reports.mesh_picture import write_page
 from windlass.reports.words import spell_size
 
 MOST_LINES = 5
 """So many source lines are shown, those that move most first."""
+
+
+class LineTraffic(NamedTuple):
+    """The messages that one line of the source has to do with."""
+
+    place: str
+    ours: list[Message]
+    plain: list[Message]
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,58 @@ class Communication:
         """What each device receives, as XLA divides the program by itself."""
         return bytes_per_run(self.plain)
 
+    @property
+    def messages(self) -> float:
+        """How many messages each device receives, as Windlass has the program compiled."""
+        return totals_per_run(self.ours)[1]
+
+    @property
+    def lines(self) -> list[LineTraffic]:
+        """What each line of the source has to do with, those that move most first."""
+        by_line: dict[str, LineTraffic] = {}
+        for side, messages in enumerate((self.ours, self.plain)):
+            for each in messages:
+                if each.source is not None:
+                    place = f"{each.source.file}:{each.source.line}"
+                    found = by_line.setdefault(place, LineTraffic(place, [], []))
+                    (found.plain if side else found.ours).append(each)
+        return sorted(by_line.values(), key=lambda line: (-bytes_per_run(line.ours), -bytes_per_run(line.plain)))
+
+    def as_data(self) -> dict[str, Any]:
+        """The report as JSON has it: totals, and for each side its messages."""
+        sides = {
+            name: [
+                {
+                    "kind": each.kind,
+                    "bytes": each.bytes,
+                    "rounds": each.rounds,
+                    "line": None if each.source is None else f"{each.source.file}:{each.source.line}",
+                    "along": self._along(each),
+                }
+                for each in messages
+            ]
+            for name, messages in (("ours", self.ours), ("plain", self.plain))
+        }
+        totals = {"bytes": self.bytes, "plain_bytes": self.plain_bytes, "messages": self.messages}
+        return {"name": self.name, "mesh": dict(self.mesh), **totals, **sides}
+
+    def _along(self, message: Message) -> dict[str, int] | None:
+        """How far along each axis of the mesh a permutation goes; None for messages of whole groups."""
+        if message.pair is None:
+            return None
+        found: dict[str, int] = {}
+        source, target = message.pair
+        for name, size in reversed(list(self.mesh.items())):
+            (source, own), (target, other) = divmod(source, size), divmod(target, size)
+            step = (other - own + size // 2) % size - size // 2 if size > 2 else other - own
+            if step:
+                found[name] = step
+        return found
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the mesh with what a device receives along each axis, then bytes by kind and by line."""
+        return write_page(self)
+
     def __str__(self) -> str:
         axes = ", ".join(f"{name}={size}" for name, size in self.mesh.items())
         lines = [f"{self.name} on a mesh of {axes}: messages, and the bytes that each device receives"]
@@ -52,14 +114,8 @@ class Communication:
             lines.append("nothing is communicated")
         totals = [spell_size(round(each)) for each in (self.bytes, self.plain_bytes)]
         lines.append(f"{'in a run':34}{totals[0]:>20}{totals[1]:>20}")
-        by_line: dict[str, tuple[list[Message], list[Message]]] = {}
-        for side, messages in enumerate((self.ours, self.plain)):
-            for each in messages:
-                if each.source is not None:
-                    by_line.setdefault(f"{each.source.file}:{each.source.line}", ([], []))[side].append(each)
-        ordered = sorted(by_line.items(), key=lambda item: -max(map(bytes_per_run, item[1])))
-        for line, (ours, plain) in ordered[:MOST_LINES]:
-            lines.append(f"{line}: XLA alone {_spell(plain)}, Windlass {_spell(ours)}")
+        for each in self.lines[:MOST_LINES]:
+            lines.append(f"{each.place}: XLA alone {_spell(each.plain)}, Windlass {_spell(each.ours)}")
         return "\n".join(lines)
 
     __repr__ = __str__

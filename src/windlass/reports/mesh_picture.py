@@ -1,0 +1,75 @@
+"""The page of a report on communication: a picture of the mesh with its exchanges, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from windlass.communication.counting import totals_per_run
+from windlass.reports.words import spell_size, table
+
+if TYPE_CHECKING:
+    from windlass.reports.communication import Communication
+
+CELL, GAP = 44, 30
+MOST_DRAWN = 6
+"""Devices along an axis: of longer ones only so many are drawn."""
+
+
+def write_page(report: Communication) -> str:
+    """The report as HTML, without anything from outside."""
+    head = ("line", "Windlass", "XLA alone")
+    rows = [[line.place, _spell(line.ours), _spell(line.plain)] for line in report.lines]
+    axes = ", ".join(f"{name}={size}" for name, size in report.mesh.items())
+    title = f"<p><b>{escape(report.name)}</b> on a mesh of {escape(axes)}: what each device receives in a run</p>"
+    totals = table(("", "Windlass", "XLA alone"), [["in a run", _spell(report.ours), _spell(report.plain)]])
+    return f"{title}{_picture(report)}{totals}{table(head, rows)}"
+
+
+def _spell(messages: Sequence[Any]) -> str:
+    size, count = totals_per_run(messages)
+    return f"{count:g}: {spell_size(round(size))}" if messages else "-"
+
+
+def _picture(report: Communication) -> str:
+    """The first two axes of the mesh, with an arrow between neighbours for each direction in which bytes go."""
+    names = list(report.mesh)
+    rows, columns = ([min(size, MOST_DRAWN) for size in report.mesh.values()] + [1, 1])[:2]
+    going: dict[tuple[str, bool], float] = {}
+    for entry in report.as_data()["ours"]:
+        for name, step in (entry["along"] or {}).items():
+            key = (name, step > 0)
+            going[key] = going.get(key, 0) + entry["bytes"]
+    shapes: list[str] = []
+    for row in range(rows):
+        for column in range(columns):
+            x, y = GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)
+            shapes.append(f"<rect x='{x}' y='{y}' width='{CELL}' height='{CELL}' fill='#eef' stroke='#447'/>")
+            for place, (name, is_there) in enumerate(
+                zip(names[:2], (row + 1 < rows, column + 1 < columns), strict=False)
+            ):
+                for is_forward in (True, False):
+                    if is_there and going.get((name, is_forward)):
+                        shapes.append(
+                            _arrow(x, y, place, is_forward, f"{name}: {spell_size(round(going[name, is_forward]))}")
+                        )
+    width, height = GAP + columns * (CELL + GAP), GAP + rows * (CELL + GAP)
+    marker = (
+        "<defs><marker id='head' orient='auto' markerWidth='6' markerHeight='6' refX='5' refY='3'>"
+        "<path d='M0,0 L6,3 L0,6 z' fill='#b40'/></marker></defs>"
+    )
+    return f"<svg width='{width}' height='{height}' role='img'>{marker}{''.join(shapes)}</svg>"
+
+
+def _arrow(x: int, y: int, axis: int, is_forward: bool, label: str) -> str:
+    """From a cell to the next one along an axis, or back."""
+    aside = CELL // 3 if is_forward else 2 * CELL // 3
+    ends = (
+        [(x + aside, y + CELL), (x + aside, y + CELL + GAP)]
+        if axis == 0
+        else [(x + CELL, y + aside), (x + CELL + GAP, y + aside)]
+    )
+    (x1, y1), (x2, y2) = ends if is_forward else ends[::-1]
+    line = f"<line x1='{x1}' y1='{y1}' x2='{x2}' y2='{y2}' stroke='#b40' marker-end='url(#head)'>"
+    return f"{line}<title>{escape(label)}</title></line>"
