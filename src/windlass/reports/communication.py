@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 from windlass.communication.counting import KINDS, Message, bytes_per_run, totals_per_run
-from windlass.reports.mesh_picture import write_page
-from windlass.reports.words import spell_size
+from windlass.reports.mesh_picture import draw_mesh
+from windlass.reports.words import spell_size, table
 
 MOST_LINES = 5
 """So many source lines are shown, those that move most first."""
@@ -94,8 +95,18 @@ class Communication:
         return found
 
     def _repr_html_(self) -> str:
-        """For notebooks: the mesh with what a device receives along each axis, then bytes by kind and by line."""
-        return write_page(self)
+        """For notebooks: the mesh with what a device receives along each axis, then bytes by line."""
+        going: dict[tuple[str, bool], float] = {}
+        for each in self.ours:
+            for name, step in (self._along(each) or {}).items():
+                going[name, step > 0] = going.get((name, step > 0), 0) + each.bytes
+        axes = ", ".join(f"{name}={size}" for name, size in self.mesh.items())
+        title = (
+            f"<b>{escape(self.name)}</b> on a mesh of {escape(axes)}: messages, and the bytes that each device receives"
+        )
+        rows = [[line.place, _spell(line.ours), _spell(line.plain)] for line in self.lines]
+        rows.append(["in a run", *(spell_size(round(each)) for each in (self.bytes, self.plain_bytes))])
+        return f"<p>{title}</p>{draw_mesh(self.mesh, going)}{table(('line', 'Windlass', 'XLA alone'), rows)}"
 
     def __str__(self) -> str:
         axes = ", ".join(f"{name}={size}" for name, size in self.mesh.items())

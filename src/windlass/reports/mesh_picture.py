@@ -1,46 +1,27 @@
-"""The page of a report on communication: a picture of the mesh with its exchanges, and tables."""
+"""A picture of a mesh of devices, with what goes from neighbour to neighbour."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
 
-from windlass.communication.counting import totals_per_run
-from windlass.reports.words import spell_size, table
-
-if TYPE_CHECKING:
-    from windlass.reports.communication import Communication
+from windlass.reports.words import spell_size
 
 CELL, GAP = 44, 30
 MOST_DRAWN = 6
 """Devices along an axis: of longer ones only so many are drawn."""
 
 
-def write_page(report: Communication) -> str:
-    """The report as HTML, without anything from outside."""
-    head = ("line", "Windlass", "XLA alone")
-    rows = [[line.place, _spell(line.ours), _spell(line.plain)] for line in report.lines]
-    axes = ", ".join(f"{name}={size}" for name, size in report.mesh.items())
-    title = f"<p><b>{escape(report.name)}</b> on a mesh of {escape(axes)}: what each device receives in a run</p>"
-    totals = table(("", "Windlass", "XLA alone"), [["in a run", _spell(report.ours), _spell(report.plain)]])
-    return f"{title}{_picture(report)}{totals}{table(head, rows)}"
+def draw_mesh(mesh: Mapping[str, int], going: Mapping[tuple[str, bool], float]) -> str:
+    """The first two axes of the mesh as SVG, with an arrow between neighbours for each direction in which bytes go.
 
+    `going` tells how many, by the axis and whether they go forward along it.
 
-def _spell(messages: Sequence[Any]) -> str:
-    size, count = totals_per_run(messages)
-    return f"{count:g}: {spell_size(round(size))}" if messages else "-"
-
-
-def _picture(report: Communication) -> str:
-    """The first two axes of the mesh, with an arrow between neighbours for each direction in which bytes go."""
-    names = list(report.mesh)
-    rows, columns = ([min(size, MOST_DRAWN) for size in report.mesh.values()] + [1, 1])[:2]
-    going: dict[tuple[str, bool], float] = {}
-    for entry in report.as_data()["ours"]:
-        for name, step in (entry["along"] or {}).items():
-            key = (name, step > 0)
-            going[key] = going.get(key, 0) + entry["bytes"]
+    >>> draw_mesh({"x": 3}, {("x", True): 8.0}).count("<line")
+    2
+    """
+    names = list(mesh)
+    rows, columns = ([min(size, MOST_DRAWN) for size in mesh.values()] + [1, 1])[:2]
     shapes: list[str] = []
     for row in range(rows):
         for column in range(columns):
