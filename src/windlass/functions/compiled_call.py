@@ -39,6 +39,7 @@ from windlass.functions.specialization import IntegersNeeded, Static
 from windlass.functions.whole_program import whole_program
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.lowering.native_loops import take_loops
+from windlass.lowering.polling import is_brief
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.runtime.memories import ArrayForm
@@ -97,6 +98,8 @@ class CompiledCall:
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
         self._large = LargeArguments(self.program, places if device_that_runs().name == "cpu" else ())
         self._wide = self.program.needs_x64
+        self._is_brief = len(self._after.functions) == 1 and is_brief(self._after.main)
+        """Whether the program is known to be done within some milliseconds, so that Ctrl-C can wait for it."""
         result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
         self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
 
@@ -341,14 +344,18 @@ class CompiledCall:
         if self._any_jax and any(isinstance(value, Tracer) for value in values):
             with preferring(self._owner.plan):
                 found = self.program.bind(*values)  # part of a program of JAX's
+            waits_briefly = False
         else:
+            waits_briefly = self._is_brief
             program = self.program
             if self._large:
                 program, values, staged = self._large.enter(values)
             with jax.enable_x64(True) if self._wide else nullcontext():
                 found = program.compile(values, self._donate)(*values)
         for each in found:
-            if not isinstance(each, Tracer) and not each.is_ready():
+            if waits_briefly:
+                each.block_until_ready()
+            elif not isinstance(each, Tracer) and not each.is_ready():
                 wait_for(each)
         if self._gives_large_numpy:
             # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.

@@ -24,10 +24,7 @@ from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.strong_numbers import with_strong_numbers
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.functions.compiled_call import CompiledCall
-from windlass.functions.leaves import (
-    is_static,
-    key_of,
-)
+from windlass.functions.leaves import SINGLE, is_static, key_of
 from windlass.functions.outrunning import race_for
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
 from windlass.functions.splits import Explanation, SplitFunction, explanation_of
@@ -179,6 +176,10 @@ class JitFunction:
     @staticmethod
     def flatten(positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
         """Arguments as `compiled` takes them: arrays and numbers in order, and the structure that they stand in."""
+        if not named and all(type(each) in SINGLE for each in positional):
+            for each in positional:
+                is_static(each)  # which refuses some of them
+            return list(positional), _structure_of_single(len(positional))
         leaves, structure = jax.tree.flatten((tuple(positional), dict(named)))
         kept: list[Any] = []
         marks: list[Any] = []
@@ -277,6 +278,12 @@ def jit(
     if function is None:
         return lambda each: JitFunction(each, **cast("Any", options))
     return JitFunction(function, **cast("Any", options))
+
+
+@functools.cache
+def _structure_of_single(count: int) -> Any:
+    """The structure of so many arguments that are one leaf each."""
+    return jax.tree.structure(((0,) * count, {})), (None,) * count
 
 
 def _expect_function(function: Any) -> None:

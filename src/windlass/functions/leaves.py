@@ -15,6 +15,11 @@ from windlass.functions.overlaps import overlaps_of, places_of
 from windlass.functions.specialization import Static
 from windlass.ir.types import MLIR_DTYPES
 
+USUAL_ELEMENTS = frozenset(map(np.dtype, "?bBhHiIlLqQefdFD"))
+"""Elements of arrays that every program can take; there are others."""
+SINGLE = frozenset((np.ndarray, float, int, bool, complex, *(each.type for each in USUAL_ELEMENTS)))
+"""Types of arguments that are one leaf each, and not static."""
+
 
 def key_of(leaves: Sequence[Any], structure: Any) -> Any:
     key: list[Any] = [structure]
@@ -41,6 +46,9 @@ def strides_of(leaf: Any) -> tuple[int, ...] | None:
 
 
 def is_static(leaf: Any) -> bool:
+    kind: type = type(leaf)
+    if kind is float or (kind is np.ndarray and leaf.dtype in USUAL_ELEMENTS):
+        return False
     if isinstance(leaf, int) and not isinstance(leaf, bool) and not -(1 << 63) <= leaf < 1 << 63:
         raise LaunchError(
             Diagnostic(
