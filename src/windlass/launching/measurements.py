@@ -12,8 +12,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+import llvmlite
+from jaxlib import version as jaxlib_version
 
 from windlass.diagnostics.cache import keep, read_kept
 from windlass.diagnostics.machine import describe_machine
@@ -94,4 +96,6 @@ def _parse(content: bytes) -> Measurement | None:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    return (version("windlass"), version("jaxlib"), version("llvmlite"), describe_machine())
+    from windlass import __version__
+
+    return (__version__, jaxlib_version.__version__, llvmlite.__version__, describe_machine())

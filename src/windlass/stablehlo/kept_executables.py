@@ -23,13 +23,14 @@ from jaxlib import version as jaxlib_version
 
 from windlass.diagnostics.cache import keep, read_kept
 from windlass.diagnostics.environment import read_choice
-from windlass.stablehlo.interrupting import MESSAGE
 from windlass.stablehlo.private_jax import is_of_arrays_alone, load_executable
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
 LAYOUT = 1
 """Counts the ways in which such files were written."""
+ELSEWHERE = "Computation was compiled for input"
+"""What JAX says of arguments on other devices than the program's."""
 MOST_BYTES = 1 << 24
 """Longer texts hold large constants, and longer programs would push out many others: they are not kept."""
 
@@ -47,8 +48,8 @@ class LoadedFunction:
         try:
             return self._run(*arguments)
         except (TypeError, ValueError) as error:
-            # Of arguments that are elsewhere or of another type, before anything ran; or as a program was interrupted.
-            if MESSAGE in str(error):
+            # Arguments of another type are a TypeError, those that are elsewhere a ValueError, as are errors of what ran.
+            if not isinstance(error, TypeError) and ELSEWHERE not in str(error):
                 raise
             self._run = self._otherwise()
             return self._run(*arguments)

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 from windlass.facts.cost import CPU, DEVICES, Device
+from windlass.stablehlo.private_jax import is_started
 
 KINDS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
 """What JAX calls devices of a kind that has a cost model under another name."""
@@ -37,7 +38,7 @@ def device_that_runs() -> Device:
     import jax
 
     chosen = str(getattr(jax.config, "jax_platforms", None) or "")
-    if chosen == "cpu" or not (chosen or _has_other_platforms()):
+    if chosen == "cpu" or not (chosen or is_started() or _has_other_platforms()):
         return CPU
     return device_of(jax.default_backend())
 
