@@ -48,7 +48,7 @@ class LoadedFunction:
         try:
             return self._run(*arguments)
         except (TypeError, ValueError) as error:
-            # Arguments of another type are a TypeError, those that are elsewhere a ValueError, as are errors of what ran.
+            # Arguments of another type are a TypeError, those elsewhere a ValueError, as are errors of what ran.
             if not isinstance(error, TypeError) and ELSEWHERE not in str(error):
                 raise
             self._run = self._otherwise()
