@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import llvmlite
@@ -96,6 +97,4 @@ def _parse(content: bytes) -> Measurement | None:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    from windlass import __version__
-
-    return (__version__, jaxlib_version.__version__, llvmlite.__version__, describe_machine())
+    return (version("windlass"), jaxlib_version.__version__, llvmlite.__version__, describe_machine())
