@@ -22,7 +22,10 @@ from windlass.native.xla_call import pool_table
 from windlass.native.xla_handler import POOL_RUN, POOL_THREADS
 from windlass.ops.conversion import byte_width
 
-ROUNDS_UNTIL_POLL = 1 << 10
+MOST_UNTIL_POLL = 1 << 10
+"""Rounds..."""
+SECONDS_UNTIL_POLL = 0.02
+"""... and how long they take by estimate, after which the code asks whether it is to stop."""
 SECONDS_WORTH_HELP = 5e-5
 """By estimate: helpers are awake while one phase follows another."""
 
@@ -129,7 +132,7 @@ class _Writer:
         self.do(f"{counter}.before = load i64, ptr {counter}")
         self.do(f"{counter}.after = add i64 {counter}.before, 1")
         self.do(f"store i64 {counter}.after, ptr {counter}")
-        self.do(f"{name}.stops = call i1 @stops(ptr %context, i64 {counter}.after)")
+        self.do(f"{name}.stops = call i1 @stops(ptr %context, i64 {counter}.after, i64 {_last_until_poll(step)})")
         self.do(f"br i1 {name}.stops, label %done, label %{body}")
         self.lines.append(f"{body}:")
         self.write(step.body)
@@ -172,6 +175,13 @@ class _Writer:
         self.do(f"call void @copy(ptr {target}, ptr {name}, i64 {size})")
 
 
+def _last_until_poll(step: Round) -> int:
+    """The last of so many rounds, a power of two, after which to ask."""
+    seconds = sum(each.seconds() for each in step.body if isinstance(each, Phase))
+    rounds = min(max(int(SECONDS_UNTIL_POLL / max(seconds, 1e-9)), 1), MOST_UNTIL_POLL)
+    return (1 << rounds.bit_length() - 1) - 1
+
+
 _RUN = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -186,8 +196,8 @@ end:
   ret void
 }}
 
-define internal i1 @stops(ptr %context, i64 %rounds) {{
-  %rest = and i64 %rounds, {ROUNDS_UNTIL_POLL - 1}
+define internal i1 @stops(ptr %context, i64 %rounds, i64 %last) {{
+  %rest = and i64 %rounds, %last
   %is.due = icmp eq i64 %rest, 0
   br i1 %is.due, label %ask, label %look
 ask:

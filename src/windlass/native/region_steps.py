@@ -37,6 +37,8 @@ from windlass.ops.reduction import Reduce
 
 SECONDS = 1 / CPU.arithmetic
 """Of an operation, for one element."""
+MOST_ROOM, SMALL_ROOM = 5, 1 << 24
+"""So many times the bytes that a loop is given, and bytes beside these, are what it may keep in all."""
 CHEAP = 8
 """Operations for an element that are better done again than kept."""
 MOST_FOLDED = 1 << 15
@@ -115,6 +117,9 @@ def steps_of(loop: While) -> Steps:
     memories = {each.value: slot for slot, each in enumerate(given) if each.result is None}
     own = list(range(len(changing)))
     planner.round(loop, changing, own, memories, planner.steps)
+    sizes = [type_.bytes for type_ in planner.types]
+    if sum(sizes) > MOST_ROOM * sum(sizes[: len(given)]) + SMALL_ROOM:
+        raise NotNative(f"it would keep {sum(sizes)} bytes at a time", loop.source)
     return Steps(planner.types, given, planner.steps)
 
 
