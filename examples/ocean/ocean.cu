@@ -352,10 +352,9 @@ __global__ void carry_up(REAL *flux, const REAL *tracer, const REAL *w, const in
     REAL speed = w[AT(k, j, i)];
     REAL below = tracer[AT(max(k - 1, 0), j, i)], above = tracer[AT(min(k, grid.layers - 1), j, i)];
     REAL value = speed > 0 ? below : above;
-    if (k >= floor[COLUMN(j, i)] + 2 && k <= grid.layers - 2) {
-        REAL far = speed > 0 ? tracer[AT(max(k - 2, 0), j, i)] : tracer[AT(min(k + 1, grid.layers - 1), j, i)];
-        value = (2 * (speed > 0 ? above : below) + 5 * value - far) / 6;
-    }
+    REAL two_below = tracer[AT(max(k - 2, 0), j, i)], two_above = tracer[AT(min(k + 1, grid.layers - 1), j, i)];
+    if (k >= floor[COLUMN(j, i)] + 2 && k <= grid.layers - 2)
+        value = (2 * (speed > 0 ? above : below) + 5 * value - (speed > 0 ? two_below : two_above)) / 6;
     flux[AT(k, j, i)] = k <= floor[COLUMN(j, i)] ? REAL(0) : speed * (k == grid.layers ? below : value);
 }
 

@@ -10,6 +10,7 @@ from windlass.communication.preparing import write_as_slices, write_scatters_as_
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_block
+from windlass.communication.unfolding import keep_axes_apart
 from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
@@ -33,7 +34,7 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     known = _known(main, shardings)
     write_scatters_as_updates(main)
     found = propagate(main, known)
-    while found is not None and write_as_slices(main, found):
+    while found is not None and (keep_axes_apart(main, found) or write_as_slices(main, found)):
         found = propagate(main, known)
     if found is None:
         return None

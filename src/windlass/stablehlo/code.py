@@ -150,12 +150,13 @@ class Code:
         is_alone = surroundings.is_whole and not surroundings.is_partitioned
         if is_alone and device.name == "cpu" and not self.is_given:
             take_loops(module, self.name)
-        if self.is_exact or self.limbs is not None:
-            keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
-            for function in module.functions.values():
-                keep(function)
 
         def complete(form: Module) -> None:
+            # What keeps numbers exact hides what they depend on, from who looks for halos, too.
+            if self.is_exact or self.limbs is not None:
+                keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
+                for function in form.functions.values():
+                    keep(function)
             if not self.is_given:
                 is_settled = self.limbs is not None
                 finish(form, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
