@@ -11,6 +11,7 @@ from windlass.facts.cost import Device, estimate_cost
 from windlass.ir import Block, Op, TensorType
 from windlass.launching.emulated_time import EMULATED, EMULATED_THREAD
 from windlass.ops.control import While
+from windlass.ops.creation import Constant
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.movement import Transpose
 from windlass.ops.reduction import Reduce
@@ -29,6 +30,8 @@ NATIVE_CALL_WITHIN = 3e-6
 """Seconds that XLA takes to call native code."""
 ONE_BY_ONE = 0.25
 """The share of the CPU's arithmetic that kernels of XLA reach which fold or join what they compute (`Device`)."""
+OP = 2.5e-7
+"""Seconds that an op of a program takes beyond its work: large programs are no single loop."""
 ROUND = 1e-6
 """Seconds that a round of a loop in a tensor program takes beyond its ops."""
 GATHERED, SCATTERED, COUNTED = 2e-9, 1.2e-8, 2e-9
@@ -93,6 +96,8 @@ def _irregular_seconds(block: Block, times: float = 1.0) -> float:
     total = 0.0
     for op in block:
         total += times * _irregular(op)
+        if times == 1.0 and not op.is_free and not isinstance(op, Constant):
+            total += OP
         again = op.repetitions() or 1.0
         if isinstance(op, While):
             total += times * again * ROUND
