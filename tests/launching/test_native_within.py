@@ -186,3 +186,18 @@ def test_launches_on_parts_of_arrays_within_functions_are_raised() -> None:
     expected = out.copy()
     wl.emulate(MODULE["orbit"])[GRID // 2, BLOCK](c[: N // 2], expected[N // 2 :], N // 2, 50, 4.0)
     assert (np.asarray(halves(c, out)) == expected).all()
+
+
+def test_an_access_that_leaves_its_array_is_an_error_of_functions_too() -> None:
+    @wl.jit
+    def picked(where: Any, x: Any) -> Any:
+        y = np.zeros(1024, np.float32)
+        MODULE["pick"][8, 128](where, x, y, 40)
+        return y
+
+    where = np.full(1024, 7, np.int32)
+    assert np.asarray(picked(where, np.ones(16, np.float32)))[0] == 2.0
+    assert MODULE["pick"].explain().form == "native"
+    where[100] = 5000
+    with pytest.raises(wl.EmulationError, match="read of 4 bytes out of bounds"):
+        picked(where, np.ones(16, np.float32))
