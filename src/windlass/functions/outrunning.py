@@ -11,6 +11,7 @@ or gives anything else than the program would, is done again by the program.
 from __future__ import annotations
 
 import builtins
+import dis
 import math
 import sys
 import time
@@ -324,6 +325,8 @@ def _seen_by(function: FunctionType) -> _Seen | None:
         if not all(isinstance(value, PLAIN) for value in (each.__defaults__ or ())) or each.__kwdefaults__:
             return None
         for code in _codes_in(each.__code__):
+            if any(each.opname == "IMPORT_NAME" for each in dis.get_instructions(code)):
+                return None
             codes.add(code)
             for name in code.co_names:
                 if name not in each.__globals__:
