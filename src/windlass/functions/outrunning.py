@@ -31,6 +31,8 @@ from windlass.stablehlo.platforms import device_that_runs
 
 RUNS_BEFORE = 3
 """Runs of a program before Python is tried; the first, which compiles, is not counted."""
+LONG = 0.01
+"""Seconds: of a program that takes as long, one run is enough."""
 MOST_TIMES = 4
 """Python is given up after so many times what the program takes."""
 LEAST_GAIN = 0.2
@@ -98,7 +100,7 @@ class Race:
             return self._call.run(leaves)
         if standing.is_python:
             return self._run_python(standing, leaves, positional, named)
-        if standing.runs > RUNS_BEFORE:
+        if standing.runs > RUNS_BEFORE or (standing.runs > 1 and standing.program > LONG):
             return self._try_python(standing, leaves, positional, named)
         started = time.perf_counter()
         result = self._call.run(leaves)
@@ -157,7 +159,9 @@ class Race:
             deadline = MOST_TIMES * standing.program
             if self._seen.is_as_it_was() and sys.gettrace() is None:
                 self._timed(leaves, positional, named, deadline)
-                standing.python, *outcome = self._timed(leaves, positional, named, None)
+                first, _, _ = self._timed(leaves, positional, named, None)
+                second, *outcome = self._timed(leaves, positional, named, None)
+                standing.python = min(first, second)
         except (_TooLong, Exception):
             outcome = None
         started = time.perf_counter()
