@@ -66,6 +66,10 @@ class Options(Protocol):
     def name(self) -> str: ...
 
 
+class HandledByPython(Exception):
+    """A check of the program does not hold, and the function has handlers that might see it; nothing was written."""
+
+
 class CompiledCall:
     """A program for arguments of one key, and where its arguments and results go."""
 
@@ -372,6 +376,9 @@ class CompiledCall:
         found, staged = self.execute(values)
         if self._has_checks:
             *found, failure = found
+            if self._tracing.has_handlers and not self._owner.whole and not self._any_jax and int(failure):
+                self.give_back(staged)
+                raise HandledByPython
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
             self.raise_failed(failure)
         count = len(found) - len(self._written)
@@ -414,4 +421,4 @@ class _Number:
         self.value = value
 
 
-__all__ = ["CompiledCall", "Options"]
+__all__ = ["CompiledCall", "HandledByPython", "Options"]

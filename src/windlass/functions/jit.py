@@ -23,7 +23,7 @@ from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import position_of
 from windlass.frontends.arrays.strong_numbers import with_strong_numbers
 from windlass.frontends.arrays.tracing import current_tracing
-from windlass.functions.compiled_call import CompiledCall
+from windlass.functions.compiled_call import CompiledCall, HandledByPython
 from windlass.functions.leaves import SINGLE, is_static, key_of
 from windlass.functions.outrunning import race_for
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
@@ -92,7 +92,10 @@ class JitFunction:
         call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
             return call.call(positional, named)
-        return call.run(leaves) if call.race is None else call.race.run(leaves, positional, named)
+        try:
+            return call.run(leaves) if call.race is None else call.race.run(leaves, positional, named)
+        except HandledByPython:
+            return self.function(*positional, **named)
 
     def compiled(self, leaves: Sequence[Any], structure: Any) -> CompiledCall:
         """The program for such arguments; see `flatten`.
@@ -198,7 +201,7 @@ class JitFunction:
             if found is None:
                 try:
                     found = CompiledCall(self, leaves, structure)
-                    if not self.whole and self.limbs is None:
+                    if not (self.whole or self.has_strong_numbers) and self.limbs is None:
                         found.race = race_for(self.function, found, leaves, structure)
                 except IntegersNeeded as need:
                     found = Specialized(self.name, structure, need)

@@ -154,3 +154,16 @@ def test_cells_of_notebooks_are_read() -> None:
     names: dict[str, Any] = {}
     exec(compile(text, file, "exec"), names)
     assert whole(names["f"])(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_functions_within_that_call_what_the_file_imports_are_captured() -> None:
+    """Python compiles `np.sin(v)` otherwise where the file imports `np`: the function within has to be known again."""
+
+    @wl.jit(whole=True)
+    def waves(x: Any) -> Any:
+        def wave(v: Any) -> Any:
+            return np.sin(v) if v > 0 else np.cos(v)
+
+        return wave(x[0]) + wave(x[1])
+
+    assert waves(np.array([1.0, -1.0])) == pytest.approx(np.sin(1.0) + np.cos(1.0))

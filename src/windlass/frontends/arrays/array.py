@@ -161,9 +161,6 @@ class Array:
             raise TypeError("iteration over a 0-d array")
         return (self[index] for index in range(self.shape[0]))
 
-    def __repr__(self) -> str:
-        return f"windlass.Array({self.value!r})"
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = self.value
         if isinstance(value, Tracer):
@@ -570,9 +567,6 @@ class Scalar(Array):
         if isinstance(index, int | slice) or getattr(index, "is_scalar", False):
             raise IndexError("invalid index to scalar variable.")
         return Array(self.value)[index]
-
-    def __repr__(self) -> str:
-        return f"windlass.Scalar({self.value!r})"
 
     def copy(self, order: str = "C") -> Array:
         return self

@@ -24,7 +24,7 @@ from windlass.frontends.arrays.effects import refuse_effects
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.jax_calls import given_values, is_of_jax, is_of_trees, refuse_unknown_lengths
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
-from windlass.frontends.arrays.python_numbers import number_of
+from windlass.frontends.arrays.python_numbers import asked_of_class, number_of
 from windlass.frontends.arrays.selections import Selection
 from windlass.frontends.arrays.states import NotCapturable, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, note_needed, position_now
@@ -84,6 +84,9 @@ def call_foreign(
             tracing.seeded.append(generator)
         return generator
     refuse_effects(tracing, function)
+    found = asked_of_class(function, arguments)
+    if found is not NotImplemented:
+        return found
     found = number_of(function, arguments, named)
     if found is not NotImplemented:
         return found

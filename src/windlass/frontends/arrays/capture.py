@@ -340,6 +340,12 @@ class _Capturing(ast.NodeTransformer):
             passed_on = placed(node.handlers[0], [ast.Raise()])
             first = ast.ExceptHandler(call_of("fault_kind"), None, passed_on)
             node.handlers.insert(0, ast.copy_location(first, node.handlers[0]))
+            node.body = [*placed(node, [ast.Expr(call_of("handling"))]), *node.body]
+        return node
+
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        node.body = [*placed(node, [ast.Expr(call_of("handling"))]), *node.body]  # what it enters may swallow errors
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:

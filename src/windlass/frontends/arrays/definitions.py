@@ -47,15 +47,32 @@ def definition_of(code: CodeType, ours: str) -> ast.FunctionDef | None:
 def code_within(definition: ast.FunctionDef, names: Collection[str], code: CodeType) -> CodeType:
     """The code of the definition within a function that has `names` as locals, so that they are free in it.
 
-    It has the file of `code`, and what that imports of `__future__`.
+    It has the file of `code`, and what that imports: how a name is called depends on whether the file imports it, and
+    functions within are known by their code.
     """
     maker = ast.parse(f"def maker({', '.join(names)}):\n    pass\n").body[0]
     assert isinstance(maker, ast.FunctionDef)
     maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
-    module = ast.fix_missing_locations(ast.Module([maker], []))
+    imports = [ast.Import([ast.alias(name)]) for name in sorted(_imported(_text_of(code.co_filename)))]
+    module = ast.fix_missing_locations(ast.Module([*imports, maker], []))
     made = compile(module, code.co_filename, "exec", flags=code.co_flags & FUTURE, dont_inherit=True)
     (outer,) = _codes_in(made)
     return next(each for each in _codes_in(outer) if each.co_name == definition.name)
+
+
+@functools.lru_cache(maxsize=16)
+def _imported(text: str) -> frozenset[str]:
+    """The names that a file imports outside of its functions and classes."""
+    tree = _parsed(text)
+    found: set[str] = set()
+    waiting: list[ast.AST] = [] if tree is None else [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {each.asname or each.name.partition(".")[0] for each in node.names}
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found - {"*"})
 
 
 def without_defaults(arguments: ast.arguments) -> ast.arguments:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from windlass.diagnostics import ArrayAttributeError, Diagnostic
 from windlass.frontends.arrays.array import Array
-from windlass.frontends.arrays.values import unsupported
+from windlass.frontends.arrays.tracing import is_users, note_needed
+from windlass.frontends.arrays.values import unsupported, untraceable
 
 
 def define_operators(kind: type) -> None:
@@ -80,7 +83,34 @@ def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) ->
     return np.compress(condition, cast("Any", self), axis=axis, out=out)
 
 
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _shown(self: Array) -> Any:
+    """The array or number as NumPy's own.
+
+    Raises WindlassError (WL0904) where it is traced.
+    """
+    value = self.value
+    if isinstance(value, Tracer):
+        note_needed(value)
+        raise untraceable("an array or number that is being traced has no text yet", "a text is made of it")
+    return np.asarray(value)[()] if self.is_scalar else np.asarray(value)
+
+
+def _represented(self: Array) -> str:
+    """`repr`: what the user's code asks for is NumPy's."""
+    frame = inspect.currentframe()
+    asking = None if frame is None else frame.f_back
+    if asking is not None and is_users(asking.f_code):
+        return repr(_shown(self))
+    return f"windlass.{type(self).__name__}({self.value!r})"
+
+
 METHODS: dict[str, Any] = {
+    "__format__": lambda self, form: format(_shown(self), form),
+    "__repr__": _represented,
+    "__str__": lambda self: str(_shown(self)),
     "compress": _compress,
     "partition": _partition,
     "put": _put,

@@ -18,6 +18,7 @@ from windlass.diagnostics import ArrayOverflowError, ArrayValueError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.states import is_number, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,6 +62,27 @@ OVERFLOWING: tuple[Any, ...] = (
     math.cosh, math.exp, math.exp2, math.expm1, math.gamma, math.lgamma, math.pow, math.sinh,
 )  # fmt: skip
 """Of which Python does not give an infinite result of finite numbers."""
+
+
+def class_of(value: Any) -> type:
+    """The class that a value has in Python: NumPy's, or Python's own for its numbers."""
+    if isinstance(value, UnknownLength) or not value.is_scalar:
+        return np.ndarray
+    number = value.value
+    weak: dict[str, Any] = {"i": int, "f": float, "c": complex} if getattr(number, "weak_type", False) else {}
+    return weak.get(value.dtype.kind, value.dtype.type)
+
+
+def asked_of_class(function: Any, arguments: Sequence[Any]) -> Any:
+    """What `isinstance(x, kinds)` and `type(x)` give; NotImplemented for any other call."""
+    if not arguments or not isinstance(arguments[0], Array | UnknownLength):
+        return NotImplemented
+    if function is type and len(arguments) == 1:
+        return class_of(arguments[0])
+    if function is isinstance and len(arguments) == 2:
+        value, kinds = arguments
+        return isinstance(value, kinds) or issubclass(class_of(value), kinds)
+    return NotImplemented
 
 
 def number_of(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -21,12 +21,12 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, elements_of
 from windlass.frontends.arrays.sharing import doubts_now, put_back
-from windlass.frontends.arrays.tracing import Storage, at_this_level, live_storages
+from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
 
 State: TypeAlias = tuple[Any, ...]
 Body: TypeAlias = Callable[..., State]
 Test: TypeAlias = Callable[..., tuple[Any, State]]
-ENTRY_POINTS = ("values_of", "fault_kind", "UNDEFINED")
+ENTRY_POINTS = ("values_of", "fault_kind", "handling", "UNDEFINED")
 """What captured functions call."""
 
 
@@ -76,6 +76,13 @@ PYTHONS_ERRORS = (LookupError, ValueError, TypeError, NameError, ArithmeticError
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
     return value.is_traced if isinstance(value, Array) else isinstance(value, Tracer)
+
+
+def handling() -> None:
+    """What follows has handlers: where a check of the program fails, Python has to say whether they see it."""
+    tracing = current_tracing()
+    if tracing is not None:
+        tracing.has_handlers = True
 
 
 def fault_kind() -> Any:

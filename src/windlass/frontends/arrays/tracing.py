@@ -103,6 +103,8 @@ class Tracing:
         Python's is done as they are traced, as in JAX."""
         self.trusts_packages = False
         """Whether functions of packages that are installed are taken to give values and do nothing else."""
+        self.has_handlers = False
+        """Whether the function has handlers that might see what a check of the program finds."""
         self.has_strong_numbers = False
         """Whether numbers are typed as Numba does: see `strong_numbers.py`."""
         self.level: Any = None

@@ -45,7 +45,7 @@ def _computed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapp
         inputs = strong_inputs(ufunc.__name__, inputs)
     if method != "at" and all(is_known(each) for each in (*inputs, options.get("where"))):
         found = getattr(ufunc, method)(*(unwrapped_all(each) for each in inputs), **unwrapped_all(options))
-        return deliver(found, out, True, "unsafe")
+        return deliver(found, out, True, options.get("casting", "same_kind") if method == "__call__" else "unsafe")
     values = [unwrapped(each) for each in inputs]
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
