@@ -156,6 +156,9 @@ def main() -> None:
             print(f"left out: {error.diagnostics[0].headline}")
             continue
         measured = {each.form: each.measured for each in report.candidates if each.measured is not None}
+        if not measured:
+            print(f"left out: {case.kernel.name} was not raised in time")
+            continue
         best = min(measured.values())
         better = next(form for form, seconds in measured.items() if seconds == best)
         estimated.append(measured[taken] / best)
