@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from windlass.communication.stages import MANUAL
 from windlass.ir import Block, Function, Value
 from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId
 from windlass.ops.evaluation import Scope
-from windlass.ops.shardings import Sharding, sharding_of
+from windlass.ops.shardings import MANUAL, Sharding, sharding_of
 
 POISON = 1e30
 """What stands in halos where there is no neighbour: if it reached a result, it would be seen."""

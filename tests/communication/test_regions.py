@@ -8,7 +8,6 @@ import pytest
 
 from tests.communication.on_devices import evaluate
 from windlass.communication import exchange_halos_in
-from windlass.communication.stages import MANUAL
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -33,7 +32,7 @@ from windlass.ops import (
 )
 from windlass.ops.combiners import combiner_region
 from windlass.ops.movement import slice_along
-from windlass.ops.shardings import Mesh, Sharding
+from windlass.ops.shardings import MANUAL, Mesh, Sharding
 
 CASES: tuple[tuple[tuple[int, ...], Sharding], ...] = (
     ((24,), Sharding(Mesh((("x", 4),)), (("x",),))),

@@ -21,9 +21,9 @@ from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.core import Op
 from windlass.ops import Constant, Opaque, OpaqueTerminator, Pad, Slice
-from windlass.ops.shardings import Sharding
+from windlass.ops.shardings import MANUAL, Sharding
 
-MANUAL, END = "sdy.manual_computation", "sdy.return"
+END = "sdy.return"
 MOST_BOXES = 24
 """So many places are told apart of which a device needs an array: of more, all that is between."""
 Parts = dict[Value, tuple[Value, Extents]]

@@ -46,6 +46,7 @@ from windlass.ops import (
     Log,
     Multiply,
     Negate,
+    Opaque,
     Or,
     Pad,
     Power,
@@ -66,6 +67,7 @@ from windlass.ops import (
     bit_width,
 )
 from windlass.ops.combiners import combiner_of
+from windlass.ops.shardings import MANUAL
 from windlass.ops.special_functions import Lgamma
 
 PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
@@ -182,6 +184,10 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
             for region in op.regions:
                 # Branches take no arguments: they see the values around them.
                 _protect_block(region.block, zeros, is_entry=False)
+        elif isinstance(op, Opaque) and op.operation == MANUAL:
+            for region in op.bodies:
+                # It sees nothing of what is around it, and what it gives may be added to something there.
+                _protect_block(region.block, _Zeros(region.block), is_entry=True)
         elif not zeros.protects(op):
             continue
         elif isinstance(op, Convert):
@@ -257,7 +263,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
 def _meets_sum(value: Value, seen: set[int], is_entry: bool) -> bool:
     """Whether the value reaches a sum, or leaves the function, through ops that hand it on."""
     for user in value.uses:
-        if isinstance(user, Add | Subtract | Reduce | Case | If) or (isinstance(user, Return) and is_entry):
+        if isinstance(user, Add | Subtract | Reduce | Case | If ) or (isinstance(user, Return) and is_entry):
             return True
         if isinstance(user, CARRIERS) and id(user) not in seen:
             seen.add(id(user))

@@ -7,6 +7,9 @@ import math
 import re
 from typing import NamedTuple
 
+MANUAL = "sdy.manual_computation"
+"""The op of Shardy whose region is what one device does."""
+
 
 class Mesh(NamedTuple):
     """Devices in a grid: the name and the size of each axis. Devices are numbered in row-major order.

@@ -151,12 +151,17 @@ class Code:
         if is_alone and device.name == "cpu" and not self.is_given:
             take_loops(module, self.name)
 
+        is_kept = self.is_exact or self.limbs is not None
+        only_decisions = self.is_derivative and self.limbs is None
+        if is_kept and only_decisions:
+            for function in module.functions.values():
+                keep_decisions(function)
+
         def complete(form: Module) -> None:
-            # What keeps numbers exact hides what they depend on, from who looks for halos, too.
-            if self.is_exact or self.limbs is not None:
-                keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
+            # What keeps numbers as they are hides what they depend on, from who looks for halos, too.
+            if is_kept and not only_decisions:
                 for function in form.functions.values():
-                    keep(function)
+                    keep_float_results(function)
             if not self.is_given:
                 is_settled = self.limbs is not None
                 finish(form, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
