@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from windlass.communication import exchange_halos_in
 from windlass.ir import Block, Builder, Function, Module
 from windlass.ir.types import tensor_type
@@ -11,12 +13,13 @@ from windlass.ops.movement import slice_along
 from windlass.ops.shardings import MANUAL, Mesh, Sharding
 
 
-def test_no_product_in_a_region_meets_a_sum() -> None:
+@pytest.mark.parametrize("leaves", [False, True])
+def test_no_product_in_a_region_meets_a_sum(leaves: bool) -> None:
     block = Block([tensor_type((16,), "f64")])
     with Builder(block):
         (x,) = block.arguments
         product = Multiply(slice_along(x, 0, 0, 14), slice_along(x, 0, 2, 16))
-        inner = Subtract(product, slice_along(x, 0, 1, 15))
+        inner = product if leaves else Subtract(product, slice_along(x, 0, 1, 15))
         Return((DynamicUpdateSlice(x, inner, (Constant.of(1, "i32"),)),))
     sharding = Sharding(Mesh((("x", 4),)), (("x",),))
     exchanged = exchange_halos_in(Module([Function("main", block)], "program"), [sharding])

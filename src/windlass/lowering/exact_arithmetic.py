@@ -263,7 +263,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
 def _meets_sum(value: Value, seen: set[int], is_entry: bool) -> bool:
     """Whether the value reaches a sum, or leaves the function, through ops that hand it on."""
     for user in value.uses:
-        if isinstance(user, Add | Subtract | Reduce | Case | If ) or (isinstance(user, Return) and is_entry):
+        if isinstance(user, Add | Subtract | Reduce | Case | If | Opaque) or (isinstance(user, Return) and is_entry):
             return True
         if isinstance(user, CARRIERS) and id(user) not in seen:
             seen.add(id(user))
