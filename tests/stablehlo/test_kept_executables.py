@@ -15,6 +15,7 @@ import pytest
 from windlass.diagnostics import cache
 from windlass.diagnostics.cache import keep, kept_files, read_kept
 from windlass.stablehlo import import_text
+from windlass.stablehlo.private_jax import is_of_arrays_alone
 from windlass.stablehlo.program import TensorProgram
 
 LOOP = """func.func @main(%a: tensor<4xf64>, %n: tensor<i32>) -> (tensor<4xf64>, tensor<i1>) {
@@ -194,3 +195,9 @@ def test_a_second_process_compiles_nothing_and_knows_as_much(own_cache: Path) ->
     assert first.stdout.startswith("{100.0} 7.0 0.14285714285714285 True True"), first.stdout
     assert not first.stderr.startswith("0 ")
     assert second.stderr.startswith("0 "), second.stderr
+
+
+def test_programs_that_xla_gives_fewer_arguments_are_not_kept() -> None:
+    takes_all, drops_last, drops_all = (lambda x, y: x + y, lambda x, y: x + 1.0, lambda x, y: 1.0)
+    found = [is_of_arrays_alone(jax.jit(each).lower(1.0, 2.0).compile()) for each in (takes_all, drops_last, drops_all)]
+    assert found == [True, False, False]

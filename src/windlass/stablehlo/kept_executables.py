@@ -27,7 +27,7 @@ from windlass.stablehlo.private_jax import is_of_arrays_alone, load_executable
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
-LAYOUT = 1
+LAYOUT = 2
 """Counts the ways in which such files were written."""
 ELSEWHERE = "Computation was compiled for input"
 """What JAX says of arguments on other devices than the program's."""

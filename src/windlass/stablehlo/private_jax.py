@@ -91,7 +91,8 @@ def weakly_typed(value: Any, dtype: Any) -> Any:
 def is_of_arrays_alone(compiled: Any) -> bool:
     """Whether a compiled function takes all its arguments, on one device, and calls nothing of Python's."""
     inner = compiled._executable._unloaded_executable
-    takes_all = inner.kept_var_idx == set(range(len(inner.input_avals)))
+    # Not of `input_avals`: those are of the arguments that XLA takes.
+    takes_all = inner.kept_var_idx == set(range(compiled.in_tree.num_leaves))
     is_one = len(inner.device_list) == 1 and not inner.committed and inner.mut is None
     return takes_all and is_one and not (inner.host_callbacks or inner.ordered_effects or inner.unordered_effects)
 
