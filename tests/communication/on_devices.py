@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from windlass.communication.halo_exchange import FIRST_FOR_FOLDS
 from windlass.ir import Block, Function, Value
 from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId
 from windlass.ops.evaluation import Scope
@@ -69,7 +70,9 @@ def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]
             sent = [values[op.operand] for values in local]
             sources = {target: source for source, target in op.source_target_pairs}
             for number, values in enumerate(local):
-                nothing = np.full_like(sent[number], POISON if sent[number].dtype.kind == "f" else 99)
+                is_face = op.channel_handle is not None and op.channel_handle[0] < FIRST_FOR_FOLDS
+                poison = POISON if sent[number].dtype.kind == "f" else 99
+                nothing = np.full_like(sent[number], poison if is_face else 0)
                 values[op] = sent[sources[number]] if number in sources else nothing
             continue
         if isinstance(op, AllReduce):

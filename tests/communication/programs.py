@@ -98,7 +98,7 @@ def two_steps_written_out(u: Any) -> Any:
     return heat_on_a_line(heat_on_a_line(u))
 
 
-@program("8")
+@program("8", ideal=4, messages=4)
 def running_sum(u: Any) -> Any:
     return jnp.cumsum(u) + jnp.roll(u, 1)
 

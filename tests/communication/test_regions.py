@@ -54,7 +54,7 @@ class Author:
     def write(self, length: int) -> None:
         moves: tuple[Callable[[Value], Value | None], ...] = (
             self.cut, self.pad, self.roll, self.join, self.update, self.combine, self.combine, self.mask, self.turn,
-            self.smooth, self.fold, self.window,
+            self.smooth, self.fold, self.window, self.accumulate,
         )  # fmt: skip
         for _ in range(length):
             recent = self.values[-4:] if self.draw.random() < 0.7 else self.values
@@ -151,6 +151,19 @@ class Author:
         (found,) = ReduceWindow((value,), (start,), *windows, region).results
         # What lies outside alone gives nothing that could be computed with.
         return Maximum(found, Constant.of(-9.0, "f64", found.shape))
+
+    def accumulate(self, value: Value) -> Value:
+        """Running sums, from either end."""
+        axis = self.axis(value)
+        size, rank = value.shape[axis], len(value.shape)
+        sizes, padding = [1] * rank, [(0, 0)] * rank
+        sizes[axis] = size
+        padding[axis] = self.draw.choice(((size - 1, 0), (0, size - 1)))
+        ones = (1,) * rank
+        windows = (tuple(sizes), ones, ones, ones, tuple(padding))
+        region = combiner_region(Add, "f64")
+        (found,) = ReduceWindow((value,), (Constant.of(0.0, "f64"),), *windows, region).results
+        return Multiply(found, Constant.of(1 / size, "f64", found.shape))
 
     def fold(self, value: Value) -> Value:
         """The value with its sum, or its maximum, along some axes added to it."""

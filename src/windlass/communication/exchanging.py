@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from windlass.communication.halo_exchange import Channels
 from windlass.communication.machines import CPUS, Machine
-from windlass.communication.preparing import write_as_slices, write_scatters_as_updates
+from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_block
@@ -32,6 +32,7 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     copy = module.clone()
     main = copy.main
     known = _known(main, shardings)
+    drop_idle_broadcasts(main)
     write_scatters_as_updates(main)
     found = propagate(main, known)
     while found is not None and (keep_axes_apart(main, found) or write_as_slices(main, found)):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from windlass.communication.propagation import Propagation
 from windlass.facts.known_values import known_integers
 from windlass.ir import Builder, Function, Value
-from windlass.ops import Concatenate, Gather, Pad, ReduceWindow, Reverse, Scatter, Slice
+from windlass.ops import BroadcastInDim, Concatenate, Gather, Pad, ReduceWindow, Reverse, Scatter, Slice
 from windlass.ops.combiners import is_identity
 from windlass.ops.movement import slice_along
 from windlass.rules.scatters import update_of_known_block
@@ -33,6 +33,13 @@ def write_scatters_as_updates(function: Function) -> None:
         if found is not None:
             op.results[0].replace_all_uses_with(found)
             op.erase()
+
+
+def drop_idle_broadcasts(function: Function) -> None:
+    """Take scalars for what they are, though JAX broadcasts them to scalars: what folds begin with is then seen."""
+    for op in [op for op in function.walk() if isinstance(op, BroadcastInDim) and not op.shape]:
+        op.replace_all_uses_with(op.operand)
+        op.erase()
 
 
 def write_as_slices(function: Function, propagation: Propagation) -> bool:

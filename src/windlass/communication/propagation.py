@@ -20,6 +20,7 @@ from windlass.ops import (
     Gather,
     Opaque,
     Pad,
+    ReduceWindow,
     Scatter,
     Slice,
     TensorOp,
@@ -153,6 +154,10 @@ def _join_op(op: Op, found: Propagation) -> None:
                 found.join_all(op.results[0], operand)
     elif isinstance(op, TensorOp):
         _join_letters(op, found)
+        if isinstance(op, ReduceWindow):
+            for axis, sizes in enumerate(zip(op.inputs[0].shape, op.results[0].tensor.shape, strict=True)):
+                if sizes[0] == sizes[1]:
+                    found.join(op.results[0], axis, op.inputs[0], axis)
 
 
 def _join_letters(op: TensorOp, found: Propagation) -> None:

@@ -14,6 +14,7 @@ from windlass.communication.ordered_numbers import from_ordered, to_ordered
 from windlass.communication.places import OWN, Local, Read, Ring, Span
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Division, Divisions, Propagation
+from windlass.communication.running_folds import make_running_sums, running_axis
 from windlass.facts.known_values import known_start
 from windlass.ir import Region, Value
 from windlass.ir.captures import captures
@@ -97,6 +98,8 @@ class Step:
     op: Op
     reads: tuple[Read, ...]
     make: Make
+    own: int | None = None
+    """An axis along which devices can have it for their own positions only."""
 
 
 @dataclass
@@ -155,6 +158,8 @@ class Reader:
                 self._read_whole_update(op)
             case Reduce() if self._folds_divided(op):
                 self._read_fold(op)
+            case ReduceWindow() if self._runs_along_divided(op):
+                self._read_running_fold(op)
             case _:
                 if not isinstance(op, BY_LETTERS):
                     raise Unreadable(op)
@@ -544,6 +549,31 @@ class Reader:
         self._enter(op.results[0], starts, flags)
         reads = (Read(local.base, tuple(axes), (0,) * len(axes)), Read(init.base, (), ()))
         self.steps.append(Step(op, reads, make))
+
+    def _runs_along_divided(self, op: ReduceWindow) -> bool:
+        found = running_axis(op)
+        return found is not None and self.divisions(op.inputs[0], op)[found[0]] is not None
+
+    def _read_running_fold(self, op: ReduceWindow) -> None:
+        """Sums of a device's own elements, and then of what those before have: it has them for its own places only."""
+        found = running_axis(op)
+        assert found is not None
+        axis = found[0]
+        divisions = self.divisions(op.results[0], op)
+        local, init = self.local(op.inputs[0], op), self.local(op.init_values[0], op)
+        division = divisions[axis]
+        is_whole = division is not None and op.inputs[0].shape[axis] == division.extent and not local.starts[axis]
+        if not is_whole or self.divisions(op.inputs[0], op) != divisions:
+            raise Unreadable(op)
+
+        def make(making: Making, parts: Sequence[Value]) -> Sequence[Value]:
+            assert division is not None
+            return [make_running_sums(op, parts[0], parts[1], making.mesh, division, making.channels)]
+
+        self.folds = True
+        self._enter(op.results[0], local.starts, local.is_ring)
+        reads = (self._in_place(local, local.starts, divisions, [0] * len(divisions)), Read(init.base, (), ()))
+        self.steps.append(Step(op, reads, make, axis))
 
     # -- what these share -----------------------------------------------------------------------------------------
 

@@ -69,6 +69,8 @@ class Stage:
                 continue
             if len(needed) > MOST_BOXES:
                 needed = {_hull(needed)}
+            if step.own is not None and any(box[step.own] != (0, 0) for box in needed):
+                return [step.op]
             for result in step.op.results:
                 self.boxes[result] = needed
             for read in step.reads:
