@@ -149,7 +149,7 @@ def edges(a, b):
     return b[0] * 2
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_stencils_are_numba_s():
     cases: list[Any] = [
         (cross, {}, (floats(5, 6),)),

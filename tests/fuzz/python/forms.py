@@ -378,7 +378,7 @@ FORMS: dict[str, str] = {
 INDENT = "    "
 CONTEXTS: dict[str, str] = {
     "alone": "{body}\nreturn r, x, y, a",
-    "in_a_branch": "r = None\nif t > 0.0:\n    a = a + 1\n{within}\nelse:\n    r = y * 2\nreturn r, x, y, a",
+    "in_a_branch": "r = None\nif t > 0.0:\n    a = a + 1\n{within}\nelse:\n    a = y * 2\nreturn r, x, y, a",
     "in_a_loop": "r = 0.0\nfor i in range(m + 1):\n    a[i % 5] += 1.0\n{within}\nreturn r, x, y, a",
     "in_a_while_loop": "r, i = t, 0\nwhile True:\n    i += 1\n{within}\n    if i > n:\n        break\nreturn r, x, y, a",
     "after_a_split": "count = np.unique(np.round(y)).size\na = a * count\n{body}\nreturn r, x, y, a",
