@@ -21,13 +21,18 @@ Start reading at `host_functions.py` for hosts, at `cuda/dispatcher.py` for kern
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windlass.numba import core, cuda, types
 from windlass.numba.core import config, errors
-from windlass.numba.functions import guvectorize, installed_numba, jit, njit, prange, stencil, vectorize
+from windlass.numba.functions import HOST_FUNCTIONS, host_function, installed_numba
 from windlass.numba.missing import MISSING, objmode, refuse
 from windlass.numba.types import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from windlass.numba.host_functions import jit, njit, prange
+    from windlass.numba.stencils import stencil
+    from windlass.numba.ufuncs import guvectorize, vectorize
 
 __version__ = "0.61.0"
 
@@ -53,6 +58,8 @@ def __getattr__(name: str) -> Any:
 
     Raises LaunchError (WL0909) for what functions captured here could not use.
     """
+    if name in HOST_FUNCTIONS:
+        return host_function(name)
     if name in MISSING:
         raise refuse(name)
     real = installed_numba()

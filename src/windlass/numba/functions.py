@@ -1,4 +1,4 @@
-"""The names of Numba's that are for hosts, and the real Numba, where it is installed."""
+"""The names of Numba's that are for hosts, once they are used, and the real Numba, where it is installed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from windlass.diagnostics.deferral import deferred_names
 from windlass.numba import cuda
-from windlass.numba.host_functions import jit, njit, prange
-from windlass.numba.stencils import stencil
-from windlass.numba.ufuncs import guvectorize, vectorize
 
-__all__ = ["adapt_numba", "guvectorize", "installed_numba", "jit", "njit", "prange", "stencil", "vectorize"]
+HOST_FUNCTIONS = {
+    "guvectorize": "windlass.numba.ufuncs",
+    "jit": "windlass.numba.host_functions",
+    "njit": "windlass.numba.host_functions",
+    "prange": "windlass.numba.host_functions",
+    "stencil": "windlass.numba.stencils",
+    "vectorize": "windlass.numba.ufuncs",
+}
+"""By what they are, where they are: kernels alone need none of them, nor JAX."""
+
+host_function = deferred_names("windlass.numba", HOST_FUNCTIONS)
 
 
 def installed_numba() -> ModuleType | None:
@@ -28,11 +36,11 @@ def adapt_numba(module: ModuleType) -> None:
 
     Its other functions and its types stay its own.
     """
-    for name, own in (("vectorize", vectorize), ("guvectorize", guvectorize)):
+    for name in ("vectorize", "guvectorize"):
         original = getattr(module, name)
 
-        def either(*given: Any, own: Any = own, original: Any = original, **options: Any) -> Any:
-            return (own if options.get("target") == "cuda" else original)(*given, **options)
+        def either(*given: Any, name: str = name, original: Any = original, **options: Any) -> Any:
+            return (host_function(name) if options.get("target") == "cuda" else original)(*given, **options)
 
         setattr(module, name, either)
     setattr(module, "cuda", cuda)  # noqa: B010
