@@ -170,3 +170,65 @@ def test_truth_of_many_elements_is_ambiguous_as_in_numpy() -> None:
 
     with pytest.raises(ValueError, match="ambiguous"):
         whole(function)(X.copy())
+
+
+def a_number_or_an_array(x: Any, y: Any) -> Any:
+    if x.sum() > 0:
+        r = 7
+    else:
+        r = y * 2
+    return r
+
+
+def a_count_or_a_fraction(x: Any, n: Any) -> Any:
+    r = n
+    if x.sum() > 0:
+        r = 0.5
+    return r
+
+
+def integers_or_halves(x: Any, y: Any) -> Any:
+    if x.sum() < 0:
+        r = y.astype(np.int64)
+    else:
+        r = y * 0.5
+    return r
+
+
+def a_truth_or_a_number(x: Any, y: Any) -> Any:
+    if x.sum() < 0:
+        r = y[0] > 1
+    else:
+        r = y[1]
+    return r
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("function", "other"),
+    [
+        (a_number_or_an_array, np.arange(3.0)),
+        (a_count_or_a_fraction, 2**53 + 1),
+        (integers_or_halves, np.arange(3) + 2**53),
+        (a_truth_or_a_number, np.arange(3)),
+    ],
+    ids=lambda case: getattr(case, "__name__", ""),
+)
+def test_values_of_two_ways_stay_what_they_are(function: Any, other: Any, sign: int) -> None:
+    x = np.full(3, float(sign))
+    found, wanted = wl.jit(function)(x, other), function(x, other)
+    np.testing.assert_array_equal(found, wanted, strict=True)
+    with pytest.raises(wl.WindlassError, match=r"'r' is .* on one way and .* on another"):
+        wl.jit(whole=True)(function)(x, other)
+
+
+def test_a_whole_number_may_be_a_float_on_another_way() -> None:
+    @wl.jit(whole=True)
+    def clipped(x: Any) -> Any:
+        r = 0
+        if x.sum() > 0:
+            r = x.sum()
+        return r + x
+
+    np.testing.assert_array_equal(clipped(np.ones(3)), np.full(3, 4.0))
+    np.testing.assert_array_equal(clipped(-np.ones(3)), np.full(3, -1.0))

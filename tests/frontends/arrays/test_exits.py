@@ -193,7 +193,9 @@ def test_returns_that_differ_are_told_with_both_lines(function: Callable[..., An
 
 
 def test_names_of_two_shapes_are_told() -> None:
-    with pytest.raises(wl.WindlassError, match=r"'b' is bound to an array of shape \(2,\) and to one of shape \(3,\)"):
+    with pytest.raises(
+        wl.WindlassError, match=r"'b' is an array of shape \(2,\) on one way and an array of shape \(3,\) on another"
+    ):
         whole(gives_one_name_two_shapes)(A.copy(), 1.0)
 
 

@@ -22,7 +22,6 @@ from windlass.frontends.arrays.states import (
     Trial,
     aval_of,
     carried_value,
-    common_shape,
     converted,
     is_memory,
     is_number,
@@ -163,18 +162,26 @@ def _type_of(name: str, places: Any, first: Any, second: Any) -> tuple[Any, tupl
     shapes = [each.shape for each in avals]
     dtype = jnp.result_type(*avals)
     is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
-    if places is not None:
-        if shapes[0] != shapes[1]:
-            one, two = map(_shape, shapes)
-            raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
-        values = zip((first, second), avals, strict=True)
-        if not all(each.dtype == dtype or _fits(value, each, dtype) for value, each in values):
-            one, two = (str(each.dtype) for each in avals)
-            raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
-        shape = shapes[0]
-    else:
-        shape = common_shape(shapes[0], shapes[1], name)
-    return (None if is_weak else dtype, shape)
+    if shapes[0] != shapes[1]:
+        one, two = map(_shape, shapes)
+        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+    keeps = _keeps if places is None else _fits
+    if not all(
+        each.dtype == dtype or keeps(value, each, dtype) for value, each in zip((first, second), avals, strict=True)
+    ):
+        one, two = (str(each.dtype) for each in avals)
+        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+    return (None if is_weak else dtype, shapes[0])
+
+
+def _keeps(value: Any, aval: Any, dtype: Any) -> bool:
+    """Whether a value on the way to other code is the same number in the dtype of the other way."""
+    value = plain(value)
+    if aval.dtype.kind == "b":
+        return False
+    if isinstance(value, int):
+        return bool(np.asarray(value).astype(dtype).item() == value)
+    return aval.dtype.kind not in "iu" or dtype.kind in "iu" or aval.dtype.itemsize * 8 <= jnp.finfo(dtype).nmant + 1
 
 
 def _fits(value: Any, aval: Any, dtype: Any) -> bool:
