@@ -71,6 +71,7 @@ def test_platforms_have_their_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     with jax_platforms("cuda,cpu"):
         assert platforms.device_that_runs() is GPU
     with jax_platforms(None):
+        monkeypatch.setattr(platforms, "is_started", lambda: False)
         monkeypatch.setattr(platforms, "_has_other_platforms", lambda: False)
         assert platforms.device_that_runs() is CPU  # XLA is not even started
         monkeypatch.setattr(platforms, "_has_other_platforms", lambda: True)
