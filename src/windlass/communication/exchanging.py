@@ -16,6 +16,9 @@ from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
+MOST_ROUNDS = 50
+"""Ops are written anew so often, each time as far as it is known how values are divided."""
+
 
 def holds_constraints(module: Module) -> bool:
     """Whether the program itself says how values in it are to be divided."""
@@ -35,7 +38,9 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
     drop_idle_broadcasts(main)
     write_scatters_as_updates(main)
     found = propagate(main, known)
-    while found is not None and (keep_axes_apart(main, found) or write_as_slices(main, found)):
+    for _ in range(MOST_ROUNDS):
+        if found is None or not (keep_axes_apart(main, found) or write_as_slices(main, found)):
+            break
         found = propagate(main, known)
     if found is None:
         return None

@@ -25,15 +25,19 @@ Sizes = tuple[int, ...]
 def keep_axes_apart(function: Function, propagation: Propagation) -> bool:
     """Rewrite the function in place; whether anything changed."""
     unfolding = _Unfolding(propagation)
-    ops = [op for op in function.walk() if isinstance(op, Concatenate | DynamicUpdateSlice | Reshape | Slice)]
-    for op in ops:
-        if op.block is not None:
-            with Builder(op.block, before=op, source=op.source):
-                unfolding.visit(op)
-    for op in reversed(ops):
-        if op.block is not None and not any(result.uses for result in op.results):
+    for op in _that_move(function):
+        assert op.block is not None
+        with Builder(op.block, before=op, source=op.source):
+            unfolding.visit(op)
+    # What was written anew for nobody would be looked at again, and again.
+    for op in reversed(_that_move(function)):
+        if not any(result.uses for result in op.results):
             op.erase()
     return unfolding.count > 0
+
+
+def _that_move(function: Function) -> list[Op]:
+    return [op for op in function.walk() if isinstance(op, Concatenate | DynamicUpdateSlice | Reshape | Slice)]
 
 
 @dataclass
