@@ -191,8 +191,8 @@ __global__ void find_mixing(REAL *viscosity, REAL *diffusivity, const REAL *buoy
     diffusivity[AT(k, j, i)] = stability < 0 ? REAL(0.1) : found * stirred + REAL(1e-5);
 }
 
-// Solves (1 - time_step d/dz mixing d/dz) field = field in each column, in place (Thomas 1949). The faces of a layer's
-// column lie between boxes `east` to the west and `north` to the south of it and itself; `ratio` is room for a field.
+// Solves (1 - time_step d/dz mixing d/dz) field = field in each column, in place (Thomas 1949). A column of
+// faces lies between the boxes `west` to the west, or `south` to the south, and these; `ratio` is room for a field.
 __global__ void mix_columns(REAL *field, REAL *ratio, const REAL *mixing, const REAL *thickness, const int *floor,
                             int west, int south, Grid grid) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -420,8 +420,7 @@ __global__ void step_surface(REAL *surface, REAL *mean, const REAL *east, const 
     mean[COLUMN(j, i)] += weight * now;
 }
 
-// Water runs down the slope of the surface, and is pushed by what pushes its layers: `pushed` less `east`, `north`
-// were at the begin of the step is that push times the step.
+// Water runs down the slope of the surface, and is pushed by what pushes its layers together.
 __global__ void step_transport(REAL *east, REAL *north, REAL *mean_east, REAL *mean_north, const REAL *surface,
                                const REAL *push_east, const REAL *push_north, const REAL *depth_west,
                                const REAL *depth_south, REAL weight, Grid grid) {

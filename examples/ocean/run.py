@@ -42,7 +42,7 @@ def make_scene(nx: int, ny: int, layers: int) -> tuple[Any, Basin, Fields]:
 
 
 def check(console: Console) -> None:
-    """Two steps of a small basin, as launches choose their forms, have to agree with the emulator's."""
+    """Two steps of a small basin as native code have to be the emulator's."""
     grid, basin, start = make_scene(26, 18, 8)
     grid["time_step"] = 2 * grid["surface_step"]
     found, wanted = (Fields(*(field.copy() for field in start)) for _ in range(2))

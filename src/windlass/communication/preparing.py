@@ -21,7 +21,7 @@ from windlass.ops.movement import slice_along
 from windlass.rules.scatters import update_of_known_block
 
 MOST_PIECES = 12
-"""So many slices an op may become."""
+"""So many slices, or updates, an op may become."""
 
 
 def write_scatters_as_updates(function: Function) -> None:

@@ -11,13 +11,12 @@ from itertools import accumulate
 from math import prod
 
 from windlass.communication.places import owner_of
+from windlass.communication.preparing import MOST_PIECES
 from windlass.communication.propagation import Propagation
 from windlass.facts.known_values import known_starts
 from windlass.ir import Builder, Function, Op, Value
 from windlass.ops import Concatenate, Constant, DynamicUpdateSlice, Reshape, Slice
-
-MOST_PIECES = 12
-"""So many updates one may become."""
+from windlass.rules.concatenates import concatenate_of_concatenates
 
 Sizes = tuple[int, ...]
 
@@ -59,8 +58,9 @@ class _Unfolding:
                 self._update(op)
             case DynamicUpdateSlice():
                 found = _updates_of_pieces(op, self._divided(op.results[0]))
-            case Concatenate():
-                found = _of_all_pieces(op, self._divided(op.results[0]))
+            case Concatenate() if op.dimension in self._divided(op.results[0]):
+                flat = concatenate_of_concatenates(op)
+                found = flat if isinstance(flat, Value) else None
             case _:
                 pass
         if found is not None:
@@ -140,20 +140,6 @@ def _box(start: int, size: int, inner: int) -> tuple[tuple[int, int], tuple[int,
     if rest + size <= inner:
         return (first, rest), (1, size)
     return ((first, 0), (size // inner, inner)) if rest == 0 and size % inner == 0 else None
-
-
-def _of_all_pieces(op: Concatenate, divided: list[int]) -> Value | None:
-    """concatenate(concatenate(a, b), c) = concatenate(a, b, c)."""
-    pieces: list[Value] = []
-    for value in op.inputs:
-        match owner_of(value):
-            case Concatenate(dimension=op.dimension, inputs=inner):
-                pieces += inner
-            case _:
-                pieces.append(value)
-    if op.dimension not in divided or not len(op.inputs) < len(pieces) <= MOST_PIECES:
-        return None
-    return Concatenate(tuple(pieces), op.dimension)
 
 
 def _updates_of_pieces(op: DynamicUpdateSlice, divided: list[int]) -> Value | None:

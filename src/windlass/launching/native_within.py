@@ -33,8 +33,7 @@ from windlass.native.pool import thread_count
 from windlass.native.work import work_of_launch
 from windlass.native.xla_call import NULL_SLOT, Slot, XlaCall, enter, is_supported
 from windlass.native.xla_rows import Kind
-from windlass.ops import Constant, CustomCall, Return
-from windlass.ops.native_call import NATIVE_TARGET
+from windlass.ops import Constant, Return
 from windlass.parallel.effects import written_variables
 from windlass.reports.candidate import Candidate
 from windlass.runtime.settings import first_calls_are_checked, native_code_is_a_choice, vector_functions_are_allowed
@@ -203,23 +202,15 @@ def module_of(call: XlaCall, compiled: RaisedLaunch) -> Module:
     raised = compiled.optimized
     changing = {slot.operand: slot.result for slot in call.slots if slot.kind is Kind.WRITTEN}
     types = [raised.arguments[operand].tensor for operand in changing]
-    aliases = ", ".join(
-        f"#stablehlo.output_operand_alias<output_tuple_indices = [{result if len(types) > 1 else ''}], "
-        f"operand_index = {operand}, operand_tuple_indices = []>"
-        for operand, result in changing.items()
-    )
     block = Block([argument.type for argument in raised.arguments])
     with Builder(block, source=raised.source):
-        done = CustomCall(
+        done = call.on(
             tuple(block.arguments),
-            NATIVE_TARGET,
             tuple(types),
-            backend_config='""',
+            changing,
             operand_layouts=_layouts([argument.tensor.rank for argument in raised.arguments]),
             result_layouts=_layouts([type_.rank for type_ in types]),
-            output_operand_aliases=f"[{aliases}]",
         )
-        done.extra = {"mhlo.backend_config": f'{{code = {call.attribute} : i64, kernel = "{call.kernel}"}}'}
         given: list[Value] = [done.results[changing[memory]] for memory in compiled.raised.written]
         for rest in raised.results[len(given) :]:  # which assumption does not hold: native code makes none
             given.append(Constant.of(0, rest.dtype))

@@ -261,7 +261,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
 
 
 def _meets_sum(value: Value, seen: set[int], is_entry: bool) -> bool:
-    """Whether the value reaches a sum, or leaves the function, through ops that hand it on."""
+    """Whether the value reaches a sum, or leaves the function or a region, through ops that hand it on."""
     for user in value.uses:
         if isinstance(user, Add | Subtract | Reduce | Case | If | Opaque) or (isinstance(user, Return) and is_entry):
             return True

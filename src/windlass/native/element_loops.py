@@ -28,9 +28,7 @@ from windlass.native.xla_rows import Kind
 from windlass.ops.control import While
 from windlass.ops.conversion import byte_width
 from windlass.ops.creation import Constant
-from windlass.ops.custom_call import CustomCall
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
-from windlass.ops.native_call import NATIVE_TARGET
 from windlass.parallel.known_conditions import fold_known_conditions
 from windlass.parallel.memory_sums import move_sums_inward
 
@@ -130,14 +128,11 @@ def _replace(loop: While, written: LoopFunction, call: XlaCall) -> None:
     changing = [(place, entry) for place, entry in enumerate(entries) if entry.is_written]
     with Builder(loop.block, before=loop, source=loop.source):
         inputs = tuple(_outside(entry, loop) for entry in entries)
-        aliases = ", ".join(
-            f"#stablehlo.output_operand_alias<output_tuple_indices = [{number if len(changing) > 1 else ''}], "
-            f"operand_index = {place}, operand_tuple_indices = []>"
-            for number, (place, _) in enumerate(changing)
+        done = call.on(
+            inputs,
+            tuple(entry.type for _, entry in changing),
+            {place: number for number, (place, _) in enumerate(changing)},
         )
-        types = tuple(entry.type for _, entry in changing)
-        done = CustomCall(inputs, NATIVE_TARGET, types, backend_config='""', output_operand_aliases=f"[{aliases}]")
-        done.extra = {"mhlo.backend_config": f'{{code = {call.attribute} : i64, kernel = "{call.kernel}"}}'}
     for (_, entry), result in zip(changing, done.results, strict=True):
         if entry.result is None:
             continue

@@ -13,8 +13,6 @@ from windlass.native.xla_rows import Kind
 from windlass.ops.control import While
 from windlass.ops.conversion import byte_width
 from windlass.ops.creation import Constant
-from windlass.ops.custom_call import CustomCall
-from windlass.ops.native_call import NATIVE_TARGET
 
 
 def take_region(loop: While, name: str) -> None:
@@ -46,15 +44,9 @@ def _replace(loop: While, steps: Steps, call: XlaCall) -> None:
     changing = [(place, each) for place, each in enumerate(steps.given) if each.result is not None]
     rooms = steps.types[len(steps.given) :]
     types: tuple[TensorType, ...] = (*(each.value.tensor for _, each in changing), *rooms)
-    aliases = ", ".join(
-        f"#stablehlo.output_operand_alias<output_tuple_indices = [{number if len(types) > 1 else ''}], "
-        f"operand_index = {place}, operand_tuple_indices = []>"
-        for number, (place, _) in enumerate(changing)
-    )
     with Builder(loop.block, before=loop, source=loop.source):
         inputs = tuple(_outside(each.value, loop) for each in steps.given)
-        done = CustomCall(inputs, NATIVE_TARGET, types, backend_config='""', output_operand_aliases=f"[{aliases}]")
-        done.extra = {"mhlo.backend_config": f'{{code = {call.attribute} : i64, kernel = "{call.kernel}"}}'}
+        done = call.on(inputs, types, {place: number for number, (place, _) in enumerate(changing)})
     for (_, each), result in zip(changing, done.results, strict=False):
         assert each.result is not None
         loop.results[each.result].replace_all_uses_with(result)

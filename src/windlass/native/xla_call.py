@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
+from windlass.ir import TensorType, Value
 from windlass.native.machine import compile_text
 from windlass.native.plan import NativeCode
 from windlass.native.pool import pool
 from windlass.native.running import Fault, Runner
 from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, handler_text
 from windlass.native.xla_rows import Kind, SlotWord, Word
+from windlass.ops.custom_call import CustomCall
 from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, native_meanings
 from windlass.stablehlo import interrupting, typed_ffi
 
@@ -77,6 +79,32 @@ class XlaCall:
     def can_be_batched(self) -> bool:
         """Whether launches on neighbouring parts of larger arrays keep the addresses that the code asks for."""
         return all(slot.bytes % slot.alignment == 0 for slot in self.slots)
+
+    def on(
+        self,
+        inputs: tuple[Value, ...],
+        types: tuple[TensorType, ...],
+        aliased: Mapping[int, int],
+        operand_layouts: str | None = None,
+        result_layouts: str | None = None,
+    ) -> CustomCall:
+        """The op that calls it; `aliased` says of inputs, by position, which results they are afterwards."""
+        aliases = ", ".join(
+            f"#stablehlo.output_operand_alias<output_tuple_indices = [{result if len(types) > 1 else ''}], "
+            f"operand_index = {operand}, operand_tuple_indices = []>"
+            for operand, result in aliased.items()
+        )
+        made = CustomCall(
+            inputs,
+            NATIVE_TARGET,
+            types,
+            backend_config='""',
+            operand_layouts=operand_layouts,
+            result_layouts=result_layouts,
+            output_operand_aliases=f"[{aliases}]",
+        )
+        made.extra = {"mhlo.backend_config": f'{{code = {self.attribute} : i64, kernel = "{self.kernel}"}}'}
+        return made
 
 
 def enter(kernel: str, code: NativeCode, slots: Sequence[Slot], flops: int) -> XlaCall:
