@@ -17,6 +17,7 @@ import pytest
 import windlass as wl
 from tests.functions import split_functions
 from tests.functions.split_functions import CASES, X
+from windlass.functions import resting
 
 RTOL = 1e-9
 
@@ -73,8 +74,21 @@ def names_of_one_memory(value):
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(("function", "arguments"), CASES, ids=[function.__name__ for function, _ in CASES])
 def test_split_functions_do_what_python_does(function, arguments):
+    do_what_python_does(function, arguments, 3)
+
+
+@pytest.mark.one_in(16)
+@pytest.mark.parametrize(("function", "arguments"), CASES, ids=[function.__name__ for function, _ in CASES])
+def test_split_functions_do_what_python_does_when_loops_rest(function, arguments, monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    monkeypatch.setattr(resting, "QUIET", 1)
+    monkeypatch.setattr(resting, "FIRST_REST", 1)
+    do_what_python_does(function, arguments, 9)
+
+
+def do_what_python_does(function, arguments, calls):
     compiled = wl.jit(function)
-    for _ in range(3):
+    for _ in range(calls):
         given, plain = copy.deepcopy(arguments), copy.deepcopy(arguments)
         found, wanted = outcome_of(compiled, given), outcome_of(function, plain)
         assert_alike(found, wanted, function.__name__)
@@ -181,3 +195,43 @@ def test_programs_that_python_outruns_are_left_to_it(monkeypatch):
     for _ in range(3):
         np.testing.assert_array_equal(compiled(X), function(X))
     assert compiled.explain(X).program_runs < 26
+
+
+def test_loops_without_programs_are_asked_ever_more_seldom(monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+
+    def function(x, rounds):
+        stack = list(range(rounds))
+        while stack:
+            stack.pop()
+        for _ in range(rounds):
+            x = np.sin(x) * 2
+            print(end="")
+        return x
+
+    compiled, large, rounds = wl.jit(function), np.ones(200_000), 6
+    for _ in range(20):
+        np.testing.assert_allclose(compiled(large, rounds), function(large, rounds))
+    explained = compiled.explain(large, rounds)
+    counts = {(each.position.source_line() or "").strip(): each.count for each in explained.splits}
+    assert counts["stack.pop()"] == 4 * rounds  # when it is cut, twice, and once after 15 rests
+    assert explained.program_runs == 20 * rounds - 1
+
+
+def test_a_function_without_programs_is_pythons_for_arguments_of_such_shapes(monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+
+    def function(x):
+        if x.size < 4:
+            print(end="")
+            return x
+        print(end="")
+        return np.sin(x) * 2 + x
+
+    compiled = wl.jit(function)
+    for _ in range(9):
+        assert compiled(np.ones(3)).tolist() == [1.0] * 3
+    before = compiled.explain(np.ones(3)).program_runs
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(np.ones(100_000)), np.sin(1.0) * 2 + 1)
+    assert compiled.explain(np.ones(3)).program_runs > before

@@ -29,6 +29,7 @@ from windlass.frontends.arrays.statements import PREFIX
 from windlass.frontends.arrays.states import UNDEFINED
 from windlass.frontends.arrays.tracing import position_in
 from windlass.functions.compiled_call import Options
+from windlass.functions.resting import Rests
 from windlass.functions.segments import CannotLeave, CheckFailed, Segment
 from windlass.functions.snapshots import NoSnapshot, Snapshot
 from windlass.functions.specialization import IntegersNeeded
@@ -223,15 +224,17 @@ class SplitFunction:
         self.compile_seconds = 0.0
         self.lock = threading.RLock()
         self._steps: dict[tuple[int, int], _Step] = {}
+        self._rests: dict[Any, Rests] = {}
         if self.divided is not None:
             self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
-    def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """What the function gives."""
+    def call(self, positional: Sequence[Any], named: Mapping[str, Any], key: Any = None) -> Any:
+        """What the function gives, for arguments of such a key."""
         with jax.enable_x64(True):
-            if self.divided is None:
+            rests = self._rests_for(key)
+            if self.divided is None or (rests is not None and rests.function.take()):
                 return self.function(*positional, **named)
-            run = _Run(self)
+            run = _Run(self, rests)
             given = {"run": run, "locals": locals, "UNDEFINED": UNDEFINED}
             cells = {**self.cells, **{f"{PREFIX}{name}": CellType(given[name]) for name in OURS}}
             code = self.divided.code
@@ -243,6 +246,15 @@ class SplitFunction:
             result = function(*positional, **named)
             run.leave(result)
             return result
+
+    def _rests_for(self, key: Any) -> Rests | None:
+        """None where there is no telling one kind of arguments from another, or no times are compared."""
+        if key is None or not trials_are_allowed():
+            return None
+        found = self._rests.get(key)
+        if found is None and len(self._rests) < MOST_KEYS:
+            found = self._rests[key] = Rests()
+        return found
 
     def step(self, number: int, start: int) -> _Step:
         found = self._steps.get((number, start))
@@ -278,8 +290,13 @@ class SplitFunction:
 class _Run:
     """One call of a split function."""
 
-    def __init__(self, plan: SplitFunction) -> None:
+    def __init__(self, plan: SplitFunction, rests: Rests | None) -> None:
         self.plan = plan
+        self._rests = rests
+        self._work = 0
+        """How often a program was made, run, or compared with Python."""
+        self._entered: dict[tuple[int, int], int] = {}
+        """The loops that are being run, and what had been done before."""
         self._split: Split | None = None
         """The statement that Python runs now."""
         self._since = 0.0
@@ -328,9 +345,28 @@ class _Run:
                     return self._leave_to_python(step, step.reason or cut.reason)
         return None
 
+    def rests(self, number: int, start: int) -> bool:
+        """Whether this loop is to be run as it was written."""
+        if self._rests is None:
+            return False
+        if self._rests.of_loop(number, start).take():
+            return True
+        self._entered[number, start] = self._work
+        return False
+
+    def leave_loop(self, number: int, start: int) -> None:
+        """The loop, which did not rest, has been run."""
+        before = self._entered.pop((number, start), None)
+        if before is not None and self._rests is not None:
+            self._rests.of_loop(number, start).note(self._work == before)
+
     def leave(self, result: Any) -> None:
         """The function has returned."""
         self._account(None)
+        for loop in tuple(self._entered):
+            self.leave_loop(*loop)
+        if self._rests is not None:
+            self._rests.function.note(not self._work)
         passage = self._passage
         if passage is not None:
             if passage.group.returns:
@@ -383,6 +419,7 @@ class _Run:
         except NoSnapshot as found:
             raise _cut_at(group, found.name, f"'{found.name}' is {found}") from None
         started = time.perf_counter()
+        self._work += 1
         try:
             with plan.lock:
                 segment, key = group.find(taken)
@@ -393,6 +430,7 @@ class _Run:
             return None
         is_first = not segment.has_run
         if segment.is_slower_than_python:
+            self._work -= 1
             self._passage = _Passage(group, None, None)
             return None
         if segment.runs == RUNS_BEFORE and group.is_straight and segment.best < SHORT and trials_are_allowed():

@@ -12,8 +12,9 @@ one. For this its code asks before each statement whether from there on several 
                                       y, u = found.values; at = found.next; ...
                               if at == 1: ...
 
-Lists of statements within loops and branches are divided in the same way. Statements keep their places in the source,
-so that what they raise has the lines that it has without us.
+Lists of statements within loops and branches are divided in the same way. A loop stands there as it was written, too: it
+is run so where the questions have led to nothing for a while. Statements keep their places in the source, so that what
+they raise has the lines that it has without us.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ class _Dividing:
         at = f"{PREFIX}at_{number}"
         found: list[ast.stmt] = placed(kept[0], [_set(at, ast.Constant(0))])
         for start, (piece, node) in enumerate(zip(pieces, kept, strict=True)):
-            plain = [*self.within(node), *placed(node, [_set(at, ast.Constant(start + 1))])]
+            plain = [*self.asked_within(node, number, start), *placed(node, [_set(at, ast.Constant(start + 1))])]
             if piece.reason is not None:
                 asked = [ast.Expr(_asked("plain", number, start)), *plain]
             else:
@@ -231,7 +232,15 @@ class _Dividing:
             found += [assign(names, values), *undefine(names)]
         return [*found, _set(at, ast.Attribute(given, "next", ast.Load()))]
 
-    def within(self, node: ast.stmt) -> list[ast.stmt]:
+    def asked_within(self, node: ast.stmt, number: int, start: int) -> list[ast.stmt]:
+        """The statement for Python to run; a loop as it was written where it rests."""
+        made = self.within(node)
+        if not isinstance(node, ast.For | ast.While):
+            return [made]
+        left = placed(node, [ast.Expr(_asked("leave_loop", number, start))])
+        return placed(node, [ast.If(_asked("rests", number, start), [copy.deepcopy(node)], [made, *left])])
+
+    def within(self, node: ast.stmt) -> ast.stmt:
         """The statement, with the lists of statements within it divided."""
         node = copy.deepcopy(node)
         match node:
@@ -251,7 +260,7 @@ class _Dividing:
                     case.body = self.block(case.body)
             case _:
                 pass
-        return [node]
+        return node
 
     def piece(self, node: ast.stmt) -> Piece:
         inner = list(ast.walk(node))
