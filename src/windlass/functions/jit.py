@@ -89,9 +89,9 @@ class JitFunction:
             # Within another compiled function it is a part of that one.
             with with_strong_numbers(self.has_strong_numbers):
                 return captured(self.function)(*positional, **named)
-        call, leaves, key = self._find(positional, named)
+        call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
-            return call.call(positional, named, key)
+            return call.call(positional, named)
         try:
             return call.run(leaves) if call.race is None else call.race.run(leaves, positional, named)
         except HandledByPython:
@@ -112,7 +112,7 @@ class JitFunction:
 
         Raises WindlassError where it is not one program.
         """
-        call, _, _ = self._find(positional, named)
+        call, _ = self._find(positional, named)
         if isinstance(call, SplitFunction):
             raise call.error
         return call.lowered(self.name)
@@ -123,22 +123,22 @@ class JitFunction:
 
         It is compiled if need be, and not run; which statements can't be compiled is found as it runs.
         """
-        call, leaves, _ = self._find(positional, named)
+        call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
             return explanation_of(self.name, call)
         return explanation_of(self.name, None, None if call.race is None else call.race.told(leaves))
 
     def _find(
         self, positional: Sequence[Any], named: Mapping[str, Any]
-    ) -> tuple[CompiledCall | SplitFunction, Sequence[Any], Any]:
-        """What such a call is, the arrays and numbers that it takes, and their key; None where they have none."""
+    ) -> tuple[CompiledCall | SplitFunction, Sequence[Any]]:
+        """What such a call is, and the arrays and numbers that it takes."""
         try:
             leaves, structure = self._flatten(positional, named)
             key = key_of(leaves, structure)
         except WindlassError as error:
             if self.whole:
                 raise
-            return self._split_for(error), (), None
+            return self._split_for(error), ()
         call = self._compiled.get(key) or self._compile(leaves, structure, key)
         while isinstance(call, Specialized):
             leaves, structure = call.split(leaves)
@@ -147,7 +147,7 @@ class JitFunction:
                 self._compiled.keep(key, call)  # for all values
         if isinstance(call, SplitFunction) and any(isinstance(leaf, Tracer) for leaf in leaves):
             raise call.error
-        return call, leaves, key
+        return call, leaves
 
     def _split_for(self, error: Exception) -> SplitFunction:
         """The function split, for arguments that no program can take."""

@@ -45,7 +45,7 @@ class Rest:
 
 
 class Rests:
-    """Those of a function called with arguments of one key: of its loops by where they stand, and of all of it."""
+    """Those of one function: of its loops by where they stand, and of all of it."""
 
     def __init__(self) -> None:
         self.function = Rest()

@@ -224,17 +224,16 @@ class SplitFunction:
         self.compile_seconds = 0.0
         self.lock = threading.RLock()
         self._steps: dict[tuple[int, int], _Step] = {}
-        self._rests: dict[Any, Rests] = {}
+        self.rests = Rests()
         if self.divided is not None:
             self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
-    def call(self, positional: Sequence[Any], named: Mapping[str, Any], key: Any = None) -> Any:
-        """What the function gives, for arguments of such a key."""
+    def call(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """What the function gives."""
         with jax.enable_x64(True):
-            rests = self._rests_for(key)
-            if self.divided is None or (rests is not None and rests.function.take()):
+            if self.divided is None or (trials_are_allowed() and self.rests.function.take()):
                 return self.function(*positional, **named)
-            run = _Run(self, rests)
+            run = _Run(self)
             given = {"run": run, "locals": locals, "UNDEFINED": UNDEFINED}
             cells = {**self.cells, **{f"{PREFIX}{name}": CellType(given[name]) for name in OURS}}
             code = self.divided.code
@@ -246,15 +245,6 @@ class SplitFunction:
             result = function(*positional, **named)
             run.leave(result)
             return result
-
-    def _rests_for(self, key: Any) -> Rests | None:
-        """None where there is no telling one kind of arguments from another, or no times are compared."""
-        if key is None or not trials_are_allowed():
-            return None
-        found = self._rests.get(key)
-        if found is None and len(self._rests) < MOST_KEYS:
-            found = self._rests[key] = Rests()
-        return found
 
     def step(self, number: int, start: int) -> _Step:
         found = self._steps.get((number, start))
@@ -290,9 +280,8 @@ class SplitFunction:
 class _Run:
     """One call of a split function."""
 
-    def __init__(self, plan: SplitFunction, rests: Rests | None) -> None:
+    def __init__(self, plan: SplitFunction) -> None:
         self.plan = plan
-        self._rests = rests
         self._work = 0
         """How often a program was made, run, or compared with Python."""
         self._entered: dict[tuple[int, int], int] = {}
@@ -347,9 +336,7 @@ class _Run:
 
     def rests(self, number: int, start: int) -> bool:
         """Whether this loop is to be run as it was written."""
-        if self._rests is None:
-            return False
-        if self._rests.of_loop(number, start).take():
+        if trials_are_allowed() and self.plan.rests.of_loop(number, start).take():
             return True
         self._entered[number, start] = self._work
         return False
@@ -357,16 +344,15 @@ class _Run:
     def leave_loop(self, number: int, start: int) -> None:
         """The loop, which did not rest, has been run."""
         before = self._entered.pop((number, start), None)
-        if before is not None and self._rests is not None:
-            self._rests.of_loop(number, start).note(self._work == before)
+        if before is not None:
+            self.plan.rests.of_loop(number, start).note(self._work == before)
 
     def leave(self, result: Any) -> None:
         """The function has returned."""
         self._account(None)
         for loop in tuple(self._entered):
             self.leave_loop(*loop)
-        if self._rests is not None:
-            self._rests.function.note(not self._work)
+        self.plan.rests.function.note(not self._work)
         passage = self._passage
         if passage is not None:
             if passage.group.returns:

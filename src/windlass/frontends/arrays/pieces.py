@@ -12,9 +12,9 @@ one. For this its code asks before each statement whether from there on several 
                                       y, u = found.values; at = found.next; ...
                               if at == 1: ...
 
-Lists of statements within loops and branches are divided in the same way. A loop stands there as it was written, too: it
-is run so where the questions have led to nothing for a while. Statements keep their places in the source, so that what
-they raise has the lines that it has without us.
+Lists of statements within loops and branches are divided in the same way. A loop stands there as it was written, too:
+it is run so where the questions have led to nothing for a while. Statements keep their places in the source, so that
+what they raise has the lines that it has without us.
 """
 
 from __future__ import annotations
