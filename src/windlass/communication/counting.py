@@ -57,6 +57,8 @@ def count_messages(text: str) -> list[Message]:
     [Message(kind='collective-permute', bytes=32, rounds=1, depth=0, source=None, pair=(0, 1))]
     """
     frames = _Frames(text)
+    counts = re.search(r"^HloModule .*?\bnum_partitions=(\d+)", text)
+    devices = int(counts[1]) if counts else 1
     computations: dict[str, _Computation] = {}
     entry, current = "", _Computation()
     for line in text.splitlines():
@@ -71,7 +73,7 @@ def count_messages(text: str) -> list[Message]:
         type_, op, rest = instruction.groups()
         kind = op.removesuffix("-start")
         if kind in KINDS:
-            size = _bytes_received(kind, op != kind, type_, rest)
+            size = _bytes_received(kind, op != kind, type_, _group_size(rest, devices))
             pair = re.search(r"source_target_pairs=\{\{(\d+),(\d+)\}", rest)
             ends = None if pair is None else (int(pair[1]), int(pair[2]))
             current.messages.append(Message(kind, size, 1, 0, frames.of(rest), ends))
@@ -109,14 +111,14 @@ def _gather(computations: Mapping[str, _Computation], name: str, rounds: int | N
     return messages
 
 
-def _bytes_received(kind: str, is_start: bool, type_: str, rest: str) -> int:
-    """How much each device receives from others, of a collective whose result is of a type."""
+def _bytes_received(kind: str, is_start: bool, type_: str, group: int) -> int:
+    """How much each device receives from others, of a collective of a group whose result is of a type."""
     types = re.findall(r"\b([a-z]\w*)\[([\d,]*)\]", type_)
     if is_start and len(types) > 1:
         # What was given comes first, then what is to come, then numbers of the runtime's.
         types = [each for each in types if each != ("u32", "")]
         types = types[len(types) // 2 :]
-    size, group = sum(_bytes_of(dtype, shape) for dtype, shape in types), _group_size(rest)
+    size = sum(_bytes_of(dtype, shape) for dtype, shape in types)
     if group <= 1 and kind not in ("collective-permute", "collective-broadcast"):
         return 0
     match kind:
@@ -136,17 +138,23 @@ def _bytes_of(dtype: str, shape: str) -> int:
     return math.prod(int(size) for size in shape.split(",") if size) * bits // 8
 
 
-def _group_size(rest: str) -> int:
-    """How many devices take part in each group of a collective."""
-    found = re.search(r"replica_groups=mesh\[([^\]]*)\]\s*\{([^}]*)\}", rest)
+def _group_size(rest: str, devices: int) -> int:
+    """How many devices take part in each group of a collective; all of them where that can't be read.
+
+    >>> _group_size("replica_groups=mesh['x'=4,'y'=8], device_ids=([2,16]T(1,0)) {'x','y':(2)4}", 32)
+    16
+    """
+    found = re.search(r"replica_groups=mesh\[([^\]]*)\](?:, device_ids=\(.*?\))?\s*\{([^}]*)\}", rest)
     if found is not None:
-        sizes = dict(re.findall(r"'?([\w.\-]+)'?=(\d+)", found[1]))
-        return math.prod(int(sizes[name]) for name in re.findall(r"'?([\w.\-]+)'?", found[2]) if name in sizes)
+        sizes = {name: int(size) for name, size in re.findall(r"'?([\w.\-]+)'?=(\d+)", found[1])}
+        # Of an axis that is split a part may be named: what is before it, and its own size.
+        parts = re.findall(r"'?([\w.\-]+)'?(?::\(\d+\)(\d+))?(?:,|$)", found[2].replace(" ", ""))
+        return math.prod(int(part) if part else sizes.get(name, devices) for name, part in parts)
     found = re.search(r"replica_groups=\[\d+,(\d+)\]", rest)
     if found is not None:
         return int(found[1])
     found = re.search(r"replica_groups=\{\{([\d,]*)\}", rest)
-    return len(found[1].split(",")) if found is not None else 0
+    return len(found[1].split(",")) if found is not None else devices
 
 
 class _Frames:

@@ -13,6 +13,8 @@ from windlass.diagnostics import CommunicationError, Diagnostic, LaunchError
 from windlass.functions.jit import JitFunction
 from windlass.functions.optimize import OptimizedFunction, optimize
 from windlass.reports.communication import Communication
+from windlass.stablehlo.described_devices import place_mesh
+from windlass.stablehlo.measuring import OPTIONS
 from windlass.stablehlo.surrounding_shardings import left_to_xla
 
 
@@ -23,14 +25,22 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
     `NamedSharding` of this mesh divides, or `jax.ShapeDtypeStruct`s with one; others are the same on all devices. The
     function is compiled for them and doesn't run. Messages and bytes are counted in what XLA's compiler gives.
 
+    `jax.sharding.AbstractMesh` is a mesh of devices that need not be there, thousands if need be; it is compiled as for
+    CPUs then.
+
     Raises LaunchError (WL0941) for what is no mesh, and for arrays that are divided over another one.
 
     >>> import jax.numpy as jnp
     >>> mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
     >>> communication(lambda x: x + jnp.roll(x, 1), mesh, jnp.arange(8.0)).bytes
     0
+    >>> mesh = jax.sharding.AbstractMesh((64, 8), ("x", "y"))
+    >>> divided = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x", "y"))
+    >>> u = jax.ShapeDtypeStruct((6400, 800), jnp.float32, sharding=divided)
+    >>> communication(lambda u: u + jnp.roll(u, 1, 0), mesh, u).bytes
+    400.0
     """
-    if not isinstance(mesh, jax.sharding.Mesh):
+    if not isinstance(mesh, jax.sharding.Mesh | jax.sharding.AbstractMesh):
         raise LaunchError(
             Diagnostic(
                 "WL0941",
@@ -38,6 +48,7 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
                 help='for example jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))',
             )
         )
+    mesh = place_mesh(mesh)
     leaves, structure = jax.tree.flatten(arguments)
     is_array = [isinstance(leaf, jax.Array | np.ndarray | jax.ShapeDtypeStruct) for leaf in leaves]
     given = [_placed(leaf, mesh) for leaf, flag in zip(leaves, is_array, strict=True) if flag]
@@ -51,7 +62,7 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
                 )
             )
 
-        return jax.jit(run).lower(*given).compile().as_text() or ""
+        return jax.jit(run).lower(*given).compile(OPTIONS).as_text() or ""
 
     is_ours = isinstance(function, OptimizedFunction | JitFunction)
     ours = count_messages(compiled(function if is_ours else optimize(function)))
@@ -118,4 +129,4 @@ def _placed(leaf: Any, mesh: jax.sharding.Mesh) -> jax.ShapeDtypeStruct:
                 help="divide all arguments over the mesh that is asked about",
             )
         )
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=jax.sharding.NamedSharding(mesh, sharding.spec))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 MANUAL = "sdy.manual_computation"
 """The op of Shardy whose region is what one device does."""
@@ -46,23 +49,7 @@ class Mesh(NamedTuple):
         >>> Mesh((("x", 3),)).neighbours(("x",), 1, is_ring=False)
         ((0, 1), (1, 2))
         """
-        sizes = dict(self.axes)
-        parts = self.size(names)
-        pairs: list[tuple[int, int]] = []
-        for place in itertools.product(*(range(size) for _, size in self.axes)):
-            where = dict(zip(sizes, place, strict=True))
-            part = 0
-            for name in names:
-                part = part * sizes[name] + where[name]
-            target = part + step
-            if not is_ring and not 0 <= target < parts:
-                continue
-            target %= parts
-            moved = dict(where)
-            for name in reversed(names):
-                target, moved[name] = divmod(target, sizes[name])
-            pairs.append((self._number(where), self._number(moved)))
-        return tuple(pairs)
+        return _neighbours(self, names, step, is_ring)
 
     def groups(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
         """The devices that differ along these axes alone, together.
@@ -76,8 +63,18 @@ class Mesh(NamedTuple):
             groups.setdefault(rest, []).append(number)
         return tuple(map(tuple, groups.values()))
 
-    def _number(self, where: dict[str, int]) -> int:
-        return sum(where[name] * self.stride(name) for name, _ in self.axes)
+
+@lru_cache(maxsize=256)
+def _neighbours(mesh: Mesh, names: tuple[str, ...], step: int, is_ring: bool) -> tuple[tuple[int, int], ...]:
+    places = [[name for name, _ in mesh.axes].index(name) for name in names]
+    numbers = np.arange(mesh.devices).reshape([size for _, size in mesh.axes])
+    parts = np.moveaxis(numbers, places, range(len(places))).reshape(mesh.size(names), -1)
+    own = np.arange(len(parts))
+    if not is_ring:
+        own = own[(own + step >= 0) & (own + step < len(parts))]
+    sources, targets = parts[own].ravel(), parts[(own + step) % len(parts)].ravel()
+    order = np.argsort(sources)
+    return tuple(zip(sources[order].tolist(), targets[order].tolist(), strict=True))
 
 
 class Sharding(NamedTuple):

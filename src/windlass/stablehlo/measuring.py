@@ -17,6 +17,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from windlass.communication.counting import count_messages, totals_per_run
 from windlass.ir import Module, TensorType
 from windlass.ops.shardings import Sharding
+from windlass.stablehlo.described_devices import describe_devices
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.exporting import export_bytecode
 
@@ -43,7 +44,7 @@ def measure_traffic(module: Module, shardings: Sequence[Sharding | None], platfo
     """What each device receives when the program runs on arguments that are divided so.
 
     Loops of unknown length count as if they went round some times. `UNKNOWN` where XLA doesn't compile the program by
-    itself, or has fewer devices.
+    itself. Where there are fewer devices, they are described.
     """
     types = [value.type for value in (*module.main.arguments, *module.main.results)]
     meshes = {sharding.mesh for sharding in shardings if sharding is not None}
@@ -55,7 +56,7 @@ def measure_traffic(module: Module, shardings: Sequence[Sharding | None], platfo
     except RuntimeError:
         return UNKNOWN
     if len(devices) < mesh.devices:
-        return UNKNOWN
+        devices = describe_devices(mesh.devices)
     text = export_bytecode(module)
     key = (hashlib.sha256(text).digest(), tuple(shardings), platform)
     if key not in _known:

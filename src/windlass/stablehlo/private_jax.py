@@ -85,6 +85,30 @@ def weakly_typed(value: Any, dtype: Any) -> Any:
     return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore[reportPrivateUsage]
 
 
+def make_cpu_client(address: str, others: Sequence[bytes]) -> Any:
+    """A client of XLA for one device of this CPU, and for the devices of other processes, as these describe them.
+
+    `address` is one of gRPC's that is free; it is left again. What is compiled for all can't run.
+    """
+    from jax._src.lib import _jax  # pyright: ignore[reportPrivateImportUsage, reportPrivateUsage]
+
+    service = _jax.get_distributed_runtime_service(address, 1)
+    told = _jax.get_distributed_runtime_client(address, 0, init_timeout=60)
+    told.connect()
+    for number, description in enumerate(others, 1):
+        told.key_value_set_bytes(f"cpu:local_topology/cpu/{number}", description)
+    client = _jax.get_tfrt_cpu_client(
+        distributed_client=told,
+        node_id=0,
+        num_nodes=len(others) + 1,
+        num_devices=1,
+        collectives=_jax.make_gloo_tcp_collectives(distributed_client=told),
+    )
+    told.shutdown()
+    service.shutdown()
+    return client
+
+
 # -- programs that XLA compiled ---------------------------------------------------------------------------------------
 
 
