@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import windlass as wl
 from windlass.functions import outrunning
+from windlass.functions.undoing import may_need_undoing
 
 SCALE = 2.0
 CALLS = outrunning.RUNS_BEFORE + 4
@@ -27,6 +29,17 @@ def update(a: Any, x: Any, n: int) -> Any:
     for i in range(n):
         x[i] = a[i] @ x * SCALE
     return a, x[:1], float(x[0]), {"sum": x.sum()}
+
+
+def is_undone(function: Any, *arguments: Any) -> bool:
+    """Whether copies are made of what Python writes."""
+    seen = outrunning._seen_by(function)  # pyright: ignore[reportPrivateUsage]
+    assert seen is not None
+    return may_need_undoing(seen.codes, [(name, value) for _, name, value in seen.names], arguments)
+
+
+def race_of(function: Any, *arguments: Any) -> Any:
+    return function._find(arguments, {})[0].race
 
 
 def is_run_by_python(function: Any, *arguments: Any) -> bool:
@@ -110,3 +123,100 @@ def test_python_is_given_up_where_it_takes_long(monkeypatch: pytest.MonkeyPatch)
         function(a, x, 2)
     assert not is_run_by_python(function, a, x, 2)
     assert x.tolist() == [2.0**CALLS, 2.0**CALLS, 1.0]
+
+
+def scaled(x: Any, y: Any) -> None:
+    for i in range(len(y)):
+        x[i] *= SCALE * y[i].sum()
+
+
+def calls_scaled(x: Any, y: Any) -> None:
+    scaled(x, y)
+    np.sqrt(np.abs(x), out=x)
+
+
+def factored(x: Any) -> None:
+    x[:] = np.linalg.cholesky(x) + np.triu(x, k=1)
+
+
+def chosen(x: Any) -> None:
+    x[0] = 0
+    if x[1] > 0:
+        x[1] = 1 / int(x[1])
+
+
+def factored_late(x: Any) -> None:
+    x[0, 0] += 1
+    x[:] = np.linalg.cholesky(x)
+
+
+def factored_as_written(x: Any) -> None:
+    x[:] = np.linalg.inv(np.add(x, x, x))
+
+
+def factored_in_a_loop(x: Any) -> None:
+    for _ in range(2):
+        x[:] = np.linalg.inv(x)
+
+
+def as_long_as_told(x: Any) -> None:
+    x[0] = 0
+    x[1:] = np.arange(x[1])
+
+
+def greatest(x: Any) -> Any:
+    x[0] = 0
+    return max(x[1], 1)
+
+
+def masked(x: Any, y: Any) -> None:
+    x[0] = 0
+    x[y > 0] = y
+
+
+def square_root(x: Any, y: Any) -> None:
+    x[0] = 0
+    x[1] = math.sqrt(y[0])
+
+
+def test_arrays_are_copied_only_where_python_might_fail_after_it_wrote_to_them() -> None:
+    x, y = np.ones((3, 3)), np.ones(3)
+    for function, arguments in (
+        (scaled, (x, y)),
+        (calls_scaled, (x, y)),
+        (factored, (x,)),
+        (scaled, (x, y, np.float32(1))),
+    ):
+        assert not is_undone(function, *arguments), function.__name__
+    for function in (chosen, factored_late, factored_as_written, factored_in_a_loop, as_long_as_told, greatest):
+        assert is_undone(function, x), function.__name__
+    for function, arguments in (
+        (masked, (x, y)), (square_root, (x, y)), (scaled, (x, 1.5)), (scaled, (x, y.astype(int))), (scaled, (x, y > 0)),
+    ):  # fmt: skip
+        assert is_undone(function, *arguments), function.__name__
+
+
+@pytest.mark.usefixtures("python_wins")
+def test_matrix_that_has_no_factor_is_left_to_the_program() -> None:
+    function = wl.jit(factored)
+    for _ in range(CALLS):
+        function(np.eye(2))
+    assert is_run_by_python(function, np.eye(2))
+    x = np.array([[1.0, 2.0], [2.0, 1.0]])
+    function(x)
+    assert np.isnan(x[1, 1])
+    assert not is_run_by_python(function, np.eye(2))
+
+
+@pytest.mark.usefixtures("python_wins")
+def test_error_that_no_number_makes_is_raised_where_something_may_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = wl.jit(scaled)
+    for _ in range(CALLS):
+        function(np.ones(2), np.ones(2))
+
+    def has_no_memory(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(race_of(function, np.ones(2), np.ones(2)), "_function", has_no_memory)
+    with pytest.raises(MemoryError):
+        function(np.ones(2), np.ones(2))

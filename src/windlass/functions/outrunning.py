@@ -5,7 +5,8 @@ are small. Python and NumPy mean the same as the program (but for the last digit
 nothing but its arguments, constants, NumPy's and Python's functions and others like itself. Such a function is run by
 Python on copies of what it writes, once its program has been run a few times, for no longer than a few times what the
 program takes; where it then is faster, and gives the same, Python runs it from then on. A call in which Python raises,
-or gives anything else than the program would, is done again by the program.
+or gives anything else than the program would, is done again by the program; what was written is undone, where that can
+be so (undoing.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from numpy.typing import NDArray
 
 from windlass.frontends.arrays.tracing import is_users_own
 from windlass.functions.specialization import Static
+from windlass.functions.undoing import may_need_undoing
 from windlass.runtime.settings import trials_are_allowed
+from windlass.runtime.staging import pool
 from windlass.stablehlo.platforms import device_that_runs
 
 RUNS_BEFORE = 3
@@ -77,6 +80,8 @@ class Standing:
     """None as long as it is not known."""
     slow_runs: int = 0
     """How often Python took much longer than the program does."""
+    needs_undoing: bool = True
+    """Whether Python might fail after it has written to its arguments."""
 
 
 class Race:
@@ -133,17 +138,23 @@ class Race:
     ) -> Any:
         if not self._seen.is_as_it_was():
             return self._call.run(leaves)
-        saved = [(leaves[number], leaves[number].copy()) for number in self._call.written]
+        written = [leaves[number] for number in self._call.written]
+        saved = [pool.copy_of(array) for array in written] if standing.needs_undoing else []
         started = time.perf_counter()
         try:
             with np.errstate(all="ignore"):
                 result = self._function(*positional, **named)
             result = self._as_of_program(result, leaves)
-        except Exception:
-            for array, before in saved:
+        except Exception as error:
+            if written and not saved and not isinstance(error, np.linalg.LinAlgError):
+                raise  # such as for want of memory, and some of it may be written
+            for array, before in zip(written, saved, strict=False):
                 np.copyto(array, before)
             standing.is_python = False
             return self._call.run(leaves)
+        finally:
+            for copy in saved:
+                pool.give_back(copy)
         if time.perf_counter() - started > MOST_TIMES * standing.program:
             standing.slow_runs += 1
             standing.is_python = standing.slow_runs < RUNS_BEFORE
@@ -169,6 +180,8 @@ class Race:
         standing.program = min(standing.program, time.perf_counter() - started)
         if outcome is not None and standing.python < (1 - LEAST_GAIN) * standing.program:
             standing.is_python = self._is_alike(result, leaves, *outcome)
+            around = [(name, value) for _, name, value in self._seen.names]
+            standing.needs_undoing = may_need_undoing(self._seen.codes, around, leaves)
         return result
 
     def _timed(
