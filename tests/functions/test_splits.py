@@ -236,3 +236,22 @@ def test_a_function_without_programs_is_pythons_for_arguments_of_such_shapes(mon
     assert compiled.explain(np.ones(100_000)).program_runs == 2
     (split,) = compiled.explain(np.ones(3)).splits
     assert split.count == 3
+
+
+def test_programs_with_short_loops_that_python_outruns_are_left_to_it(monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+
+    def function(x):
+        total = 0.0
+        for _ in range(20):
+            for _ in range(2):
+                x = x + 1
+            total += x[0]
+            print(end="")
+        return x, total
+
+    compiled, x = wl.jit(function), np.ones(3)
+    for _ in range(4):
+        found, wanted = compiled(x), function(x)
+        assert found[0].tolist() == wanted[0].tolist() and found[1] == wanted[1]
+    assert compiled.explain(x).program_runs < 50

@@ -308,8 +308,7 @@ def race_for(function: Any, call: Program, leaves: Sequence[Any], structure: Any
     if not trials_are_allowed() or not isinstance(function, FunctionType) or not _are_direct(structure):
         return None
     is_known = all(type(each) is np.ndarray or isinstance(each, (*PLAIN, np.generic)) for each in leaves)
-    arrays = [each for each in leaves if isinstance(each, np.ndarray)]
-    if not is_known or not arrays or call.shares_memory or call.has_variables:
+    if not is_known or call.shares_memory or call.has_variables:
         return None
     if device_that_runs().name != "cpu":
         return None

@@ -69,6 +69,10 @@ class Segment(CompiledCall):
         self.best = math.inf
         """Seconds that the fastest of these took."""
         self.is_slower_than_python = False
+        self.python = math.inf
+        """Seconds that Python took when it ran first."""
+        self.slow_runs = 0
+        """How often Python, which was faster once, took many times what the program does."""
         leaves = [leaf for number, leaf in enumerate(snapshot.leaves) if number not in self._static]
         super().__init__(options, leaves, None)
 

@@ -44,6 +44,9 @@ SHORT = 1e-3
 """Seconds: a program of statements without loops that takes no longer is compared with what Python takes for them."""
 RUNS_BEFORE = 4
 """Runs of a program before that."""
+MOST_TIMES = 4
+"""A program with loops is compared where Python took no more than so many times as long when it ran first; where it
+takes as much later, several times, the program is run again."""
 MOST_KEYS = 10_000
 """Kinds of values of which it is counted what Python takes."""
 MOST_PROGRAMS = 48
@@ -131,6 +134,11 @@ class _Group:
         """Note what Python took for such values."""
         if key in self._python_seconds or len(self._python_seconds) < MOST_KEYS:
             self._python_seconds[key] = self._python_seconds.get(key, 0.0) + seconds
+
+    @property
+    def meets_ever_new_values(self) -> bool:
+        """Whether it has met so many kinds of values without a program that others are to be expected."""
+        return len(self._python_seconds) > MOST_PROGRAMS
 
     def _is_worth_a_program(self, key: Any, count: int) -> bool:
         """Whether Python took so long for such values that a program may pay, there being programs for some others."""
@@ -282,6 +290,7 @@ class _Run:
 
     def __init__(self, plan: SplitFunction) -> None:
         self.plan = plan
+        self._may_rest = trials_are_allowed()
         self._work = 0
         """How often a program was made, run, or compared with Python."""
         self._entered: dict[tuple[int, int], int] = {}
@@ -336,7 +345,7 @@ class _Run:
 
     def rests(self, number: int, start: int) -> bool:
         """Whether this loop is to be run as it was written."""
-        if trials_are_allowed() and self.plan.rests.of_loop(number, start).take():
+        if self._may_rest and self.plan.rests.of_loop(number, start).take():
             return True
         self._entered[number, start] = self._work
         return False
@@ -411,15 +420,18 @@ class _Run:
                 segment, key = group.find(taken)
         except Exception as error:
             raise _cut_by(group, error) from None
+        if segment is None and group.meets_ever_new_values:
+            self._work -= 1
         if segment is None or (segment.has_scalars and segment.kinds is None):
             self._passage = _Passage(group, segment, key)
             return None
         is_first = not segment.has_run
         if segment.is_slower_than_python:
-            self._work -= 1
-            self._passage = _Passage(group, None, None)
+            self._work -= group.is_straight
+            self._passage = _Passage(group, None if group.is_straight else segment, None)
             return None
-        if segment.runs == RUNS_BEFORE and group.is_straight and segment.best < SHORT and trials_are_allowed():
+        is_short = group.is_straight or segment.python < MOST_TIMES * segment.best
+        if segment.runs == RUNS_BEFORE and is_short and segment.best < SHORT and trials_are_allowed():
             segment.runs += 1
             self._passage = _Passage(group, segment, key)
             return None
@@ -453,10 +465,17 @@ class _Passage:
     def end(self) -> None:
         """Note what Python took, and whether the program takes longer."""
         took = time.perf_counter() - self._since
-        if self.segment is None and self.key is not None:
-            self.group.note_python(self.key, took)
-        elif self.segment is not None and self.segment.runs:
-            self.segment.is_slower_than_python = took < self.segment.best
+        segment = self.segment
+        if segment is None:
+            if self.key is not None:
+                self.group.note_python(self.key, took)
+        elif not segment.runs:
+            segment.python = took
+        elif segment.is_slower_than_python:
+            segment.slow_runs += took > MOST_TIMES * segment.best
+            segment.is_slower_than_python = segment.slow_runs < RUNS_BEFORE
+        else:
+            segment.is_slower_than_python = took < segment.best
 
     def see(self, values: Sequence[Any]) -> None:
         """Note what Python gave."""
