@@ -18,6 +18,7 @@ from windlass.loops import Parallel
 from windlass.loops.launch_specification import LaunchSpecification, MemorySpecification, PointerArgument
 from windlass.lowering.native_loops import ElementLoop
 from windlass.native.block_plan import compile_kernel
+from windlass.native.complex_pairs import SplitLoop, has_complex
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.refusal import NotNative
 from windlass.native.tensor_elements import stored_dtype
@@ -60,17 +61,31 @@ def _taken(loop: While, name: str) -> ElementLoop:
     """The loop, which native code takes the place of if there is some."""
     position = loop.source
     try:
-        if _is_over_elements(loop):
-            with suppress(NotNative):
-                _replace(loop, *_compile(loop, name))
-                return ElementLoop(position, "")
-        take_region(loop, name)
+        if has_complex(loop):
+            split = SplitLoop(loop)
+            try:
+                _take(split.loop, name)
+            except BaseException:
+                split.undo()
+                raise
+            split.accept()
+        else:
+            _take(loop, name)
         return ElementLoop(position, "")
     except NotNative as refusal:
         return ElementLoop(refusal.position or position, refusal.reason)
     except Exception as defect:  # ours, which must not take the user's result away
         told = (str(defect).splitlines() or [""])[0]
         return ElementLoop(position, f"a defect of Windlass ({type(defect).__name__}: {told})")
+
+
+def _take(loop: While, name: str) -> None:
+    """Raises NotNative, before anything is changed."""
+    if _is_over_elements(loop):
+        with suppress(NotNative):
+            _replace(loop, *_compile(loop, name))
+            return
+    take_region(loop, name)
 
 
 def _is_over_elements(loop: While) -> bool:
