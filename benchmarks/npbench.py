@@ -1,10 +1,11 @@
 """NPBench's programs by `wl.jit`, unchanged, beside NumPy and, where NPBench has a version for it, Numba.
 
     git clone https://github.com/spcl/npbench
-    python -m benchmarks.npbench npbench --preset S --numba
+    python -m benchmarks.npbench npbench --preset S --numba --drop-in
 
 Each program runs in a process of its own: NumPy, `wl.jit` (the first call, then as many as `wl.jit` takes to find who
-is faster) and Numba take turns on fresh copies of the arguments, and the least time of each counts.
+is faster), Numba, and the version for Numba by `windlass.numba` in its place (`--drop-in`), take turns on fresh copies
+of the arguments, and the least time of each counts.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def is_right(wanted: list[Any], found: list[Any]) -> bool:
     return True
 
 
-def measure(path: Path, name: str, preset: str, with_numba: bool) -> dict[str, Any]:
+def measure(path: Path, name: str, preset: str, with_numba: bool, with_drop_in: bool) -> dict[str, Any]:
     """What one program takes."""
     import windlass as wl
 
@@ -101,6 +102,14 @@ def measure(path: Path, name: str, preset: str, with_numba: bool) -> dict[str, A
         runs: dict[str, Callable[..., Any]] = {"numpy": plain, "windlass": compiled}
         if with_numba:
             runs |= numba_of(folder, info, arguments, wanted)
+        if with_drop_in:
+            drop_in = drop_in_of(folder, info)
+            if drop_in is not None:
+                begun = time.process_time()
+                found["drop_in"] = told_of(drop_in, arguments, wanted)
+                found["drop_in_first"] = time.process_time() - begun
+                if found["drop_in"] == "right":
+                    runs["drop_in"] = drop_in
         begun = time.perf_counter()
         for _ in range(ROUNDS):
             for key, run in runs.items():
@@ -129,10 +138,34 @@ def numba_of(
     return {}
 
 
+def drop_in_of(folder: Path, info: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """The first of NPBench's versions for Numba, with `windlass.numba` in the place of Numba."""
+    for kind in NUMBA:
+        name = f"{info['module_name']}_numba_{kind}"
+        if (folder / f"{name}.py").exists():
+            real = sys.modules.get("numba")
+            sys.modules["numba"] = importlib.import_module("windlass.numba")
+            try:
+                return getattr(load(folder, name), info["func_name"])
+            finally:
+                del sys.modules["numba"]
+                if real is not None:
+                    sys.modules["numba"] = real
+    return None
+
+
+def told_of(function: Callable[..., Any], arguments: list[Any], wanted: list[Any]) -> str:
+    """Whether a function is right, or how it fails."""
+    try:
+        return "right" if is_right(wanted, timed(function, arguments)[2]) else "**wrong**"
+    except Exception as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+
+
 def row_of(found: Mapping[str, Any]) -> str:
     """A line of the table."""
     if "error" in found:
-        return f"| {found['name']} | {found['error']} | | | | |"
+        return f"| {found['name']} | {found['error']} | | | | | | |"
     seconds = found["seconds"]
     numba = seconds.get("numba")
     cells = [
@@ -142,6 +175,8 @@ def row_of(found: Mapping[str, Any]) -> str:
         f"{seconds['numpy'] / seconds['windlass']:.2f}" + ("" if found["is_right"] else " **wrong**"),
         "" if numba is None else f"{1e3 * numba:.3g}",
         f"{found['first']:.1f}",
+        f"{1e3 * seconds['drop_in']:.3g}" if "drop_in" in seconds else found.get("drop_in", ""),
+        f"{found['drop_in_first']:.1f}" if "drop_in" in seconds else "",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -157,19 +192,23 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="some of its programs; all without")
     parser.add_argument("--preset", default="S")
     parser.add_argument("--numba", action="store_true", help="run Numba's versions, too")
+    parser.add_argument("--drop-in", action="store_true", help="run Numba's versions by windlass.numba, too")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a program")
     parser.add_argument("--alone", action="store_true", help="measure one program in this process")
     options = parser.parse_args()
     names = options.names or sorted(each.stem for each in (options.path / "bench_info").glob("*.json"))
     if options.alone:
-        print("FOUND " + json.dumps(measure(options.path, names[0], options.preset, options.numba)))
+        print("FOUND " + json.dumps(measure(options.path, names[0], options.preset, options.numba, options.drop_in)))
         return
-    print("| program | NumPy, ms | wl.jit, ms | NumPy / wl.jit | Numba, ms | first call, s of CPU |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| program | NumPy, ms | wl.jit, ms | NumPy / wl.jit | Numba, ms | first call, s | drop-in, ms | its first, s |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     right: list[Mapping[str, Any]] = []
     for name in names:
         command = [sys.executable, "-m", "benchmarks.npbench", str(options.path), name, "--alone"]
         command += ["--preset", options.preset, *(["--numba"] if options.numba else [])]
+        command += ["--drop-in"] if options.drop_in else []
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, check=False)
             lines = [line for line in done.stdout.splitlines() if line.startswith("FOUND ")]
@@ -186,6 +225,9 @@ def main() -> None:
     print(f"\n{len(right)} of {len(names)} right; NumPy's time over wl.jit's: {mean_of(ratios):.2f} (geometric mean)")
     if beside:
         print(f"Numba's time over wl.jit's, {len(beside)} programs: {mean_of(beside):.2f}")
+    dropped = [each["numba"] / each["drop_in"] for each in right if "numba" in each and "drop_in" in each]
+    if dropped:
+        print(f"Numba's time over windlass.numba's, {len(dropped)} programs: {mean_of(dropped):.2f}")
 
 
 if __name__ == "__main__":
