@@ -307,10 +307,12 @@ def run(program: Program) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    from tests.communication import gradients
     from tests.communication.ways import WAYS, outcome
 
     is_slow = sys.argv[1:] == ["slow"]
     found: dict[str, Any] = {each.name: run(each) for each in PROGRAMS if each.is_slow == is_slow}
     if not is_slow:
         found |= {way.__name__: outcome(way) for way in WAYS}
+        found |= {each.name: gradients.run(each) for each in gradients.GRADIENTS}
     print(json.dumps(found))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.communication.gradients import GRADIENTS, Gradient
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
 from tests.communication.ways import WAYS
 
@@ -54,3 +55,14 @@ def test_program_is_right_and_communicates_no_more_than_it_must(program: Program
 @pytest.mark.parametrize("program", [each for each in PROGRAMS if each.is_slow], ids=lambda program: program.name)
 def test_more_programs_are_right_and_communicate_no_more(program: Program, slow_outcomes: dict[str, Any]) -> None:
     check(program, slow_outcomes[program.name])
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS, ids=lambda gradient: gradient.name)
+def test_gradient_is_one_devices_and_moves_twice_what_its_program_must(
+    gradient: Gradient, outcomes: dict[str, Any]
+) -> None:
+    outcome = outcomes[gradient.name]
+    assert outcome["difference"] < 1e-6
+    assert all(outcome["is_like_primal"])
+    assert outcome["bytes"] <= 2 * gradient.ideal + gradient.corners
+    assert outcome["bytes"] <= outcome["plain_bytes"]

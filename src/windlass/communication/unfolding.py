@@ -133,9 +133,11 @@ def merged_axis(merged: Sizes, shape: Sizes) -> int | None:
 def _box(start: int, size: int, inner: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Where a stretch of a merged axis begins along both, and how much it takes of each, if it is a rectangle.
 
-    >>> _box(13, 3, 6), _box(12, 18, 6), _box(4, 3, 6)
-    (((2, 1), (1, 3)), ((2, 0), (3, 6)), None)
+    >>> _box(13, 3, 6), _box(12, 18, 6), _box(4, 3, 6), _box(24, 0, 6)
+    (((2, 1), (1, 3)), ((2, 0), (3, 6)), None, None)
     """
+    if not size:
+        return None
     first, rest = divmod(start, inner)
     if rest + size <= inner:
         return (first, rest), (1, size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from windlass.communication.counting import count_messages
 from windlass.diagnostics import CommunicationError, Diagnostic, LaunchError
+from windlass.functions.derivatives import DerivativeFunction
 from windlass.functions.jit import JitFunction
 from windlass.functions.optimize import OptimizedFunction, optimize
 from windlass.reports.communication import Communication
@@ -21,7 +22,7 @@ from windlass.stablehlo.surrounding_shardings import left_to_xla
 def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -> Communication:
     """What the function communicates on a mesh of devices, as Windlass compiles it and as XLA alone does.
 
-    The function is JAX's, or one of `wl.optimize`, `wl.jit` or `kernel.jax`. Arguments are arrays that a
+    The function is JAX's, or one of `wl.optimize`, `wl.jit`, `kernel.jax` or `wl.grad`. Arguments are arrays that a
     `NamedSharding` of this mesh divides, or `jax.ShapeDtypeStruct`s with one; others are the same on all devices. The
     function is compiled for them and doesn't run. Messages and bytes are counted in what XLA's compiler gives.
 
@@ -64,7 +65,7 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
 
         return jax.jit(run).lower(*given).compile(OPTIONS).as_text() or ""
 
-    is_ours = isinstance(function, OptimizedFunction | JitFunction)
+    is_ours = isinstance(function, OptimizedFunction | JitFunction | DerivativeFunction)
     ours = count_messages(compiled(function if is_ours else optimize(function)))
     with left_to_xla():
         plain = count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
