@@ -1,15 +1,20 @@
 """Steps an ocean of 27 CUDA C++ kernels, on one device or divided among several, and draws it.
 
     python examples/ocean/run.py [--days 30] [--size 122x58x12] [--output ocean.png] [--communication]
+                                 [--checkpoint FOLDER]
 
 Checks two steps of a small basin against the emulator, makes one program of the time loop, steps with a progress bar,
 and draws the surface. Where JAX sees several devices (`XLA_FLAGS=--xla_force_host_platform_device_count=8`), boxes are
 divided among them from west to east and from south to north; `--communication` prints what they tell each other.
+With `--checkpoint` it goes on where it was when it was killed, on whatever devices:
+
+    windlass launch -n 4 --devices-per-process 2 --restart 3 examples/ocean/run.py --checkpoint run1
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import time
 from pathlib import Path
@@ -17,6 +22,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -69,6 +75,11 @@ def divide(arrays: Any, devices: Any) -> Any:
     return jax.tree.map(put, arrays), mesh
 
 
+def gather(field: Any) -> Any:
+    """The whole of a field, in each process."""
+    return np.asarray(multihost_utils.process_allgather(field, tiled=True) if jax.process_count() > 1 else field)
+
+
 def main() -> None:
     """The example."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -76,11 +87,12 @@ def main() -> None:
     parser.add_argument("--size", default="122x58x12", help="boxes from west to east, from south to north, layers")
     parser.add_argument("--output", type=Path, default=HERE / "ocean.png")
     parser.add_argument("--communication", action="store_true", help="count what devices send, and step nothing")
+    parser.add_argument("--checkpoint", type=Path, help="a folder: kept there, and gone on from")
     options = parser.parse_args()
     console = Console(highlight=False)
     jax.config.update("jax_enable_x64", True)  # before JAX makes its first array
 
-    if not options.communication:
+    if not options.communication and jax.process_index() == 0:
         check(console)
     grid, basin, start = make_scene(*map(int, options.size.split("x")))
     ocean = Ocean(grid)
@@ -91,31 +103,42 @@ def main() -> None:
         return
 
     steps = round(options.days * 86400 / float(grid["time_step"]))
-    begun = time.perf_counter()
-    fields = jax.block_until_ready(run(fields, divided, 0, 1))
-    console.print(f"{len(ocean.module.kernels)} kernels became one program in {time.perf_counter() - begun:.1f} s")
-    done, chunk, busy = 1, max(1, steps // CHUNKS), 0.0
+    chunk = max(1, steps // CHUNKS)
+    saved = wl.checkpoint(options.checkpoint) if options.checkpoint else None
+    fields, done = saved.restore((fields, 0)) if saved else (fields, 0)
+    began, busy = done, 0.0
     columns = (TextColumn("stepping"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, disable=jax.process_index() > 0) as progress:
         bar = progress.add_task("steps", total=steps, completed=done)
         while done < steps:
-            count = min(chunk, steps - done)
+            is_first = done == began
+            count = 1 if is_first else min(chunk, steps - done)  # the first shows how long compiling takes
             begun = time.perf_counter()
             fields = jax.block_until_ready(run(fields, divided, done, count))
-            busy += time.perf_counter() - begun
+            taken = time.perf_counter() - begun
+            if is_first:
+                progress.console.print(f"{len(ocean.module.kernels)} kernels became one program in {taken:.1f} s")
+            busy += 0 if is_first else taken
             done += count
             progress.update(bar, completed=done)
+            if saved:
+                saved.save((fields, done), step=done)
+    if saved:
+        saved.wait()
     boxes = ocean.nx * ocean.ny * ocean.layers
-    each = busy / max(1, done - 1)
+    each = busy / max(1, done - began - 1)
+    whole = Fields(*map(gather, fields))
+    if jax.process_index() > 0:
+        return
     console.print(f"{1000 * each:.1f} ms per step of {boxes:,} boxes, with {ocean.surface_steps} steps of the surface")
 
     inner = slice(HALO, -HALO)
-    u, v, heat, surface = (
-        np.asarray(field)[:, inner, inner] for field in (fields.u, fields.v, fields.heat, fields.surface)
-    )
+    u, v, heat, surface = (field[:, inner, inner] for field in (whole.u, whole.v, whole.heat, whole.surface))
     console.print(
         f"fastest current {np.abs(u).max():.2f} m/s, surface from {surface.min():.2f} to {surface.max():.2f} m"
     )
+    digest = hashlib.sha256(b"".join(field.tobytes() for field in whole)).hexdigest()
+    console.print(f"SHA-256 of all fields: {digest}")
     draw_ocean(options.output, grid, basin, u, v, heat, done * float(grid["time_step"]) / 86400)
     console.print(f"wrote {options.output}")
 

@@ -22,7 +22,7 @@ EVERY, FAULTY_STEP, FAULTY_RANK = 4, 10, 1
 
 
 def first_field() -> NDArray[np.float32]:
-    return np.random.default_rng(1).random((12, 12), np.float32)
+    return np.random.default_rng(1).random((24, 12), np.float32)
 
 
 @jax.jit

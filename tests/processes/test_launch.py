@@ -18,6 +18,7 @@ import windlass as wl
 from tests.processes.heat import advance, first_field
 from windlass.processes.parts import list_whole
 from windlass.processes.ranks import environment as variables_of_ranks
+from windlass.processes.ranks import find_port
 
 STEPS = 15
 SCRIPT = Path(__file__).with_name("heat.py")
@@ -61,7 +62,7 @@ def test_after_a_rank_is_killed_the_others_are_ended_and_all_goes_on_from_the_ch
     assert "Traceback" not in done.stderr
     # One process with another mesh reads what four devices of two processes wrote, to the bit.
     saved = wl.checkpoint(tmp_path / "run")
-    restored, sums = saved.restore((jax.numpy.zeros((12, 12)), 0))
+    restored, sums = saved.restore((jax.numpy.zeros((24, 12)), 0))
     assert saved.step == STEPS and sums == sum(range(STEPS))
     assert np.asarray(restored).tobytes() == field.tobytes()
 
@@ -98,6 +99,45 @@ def test_whatever_befalls_a_rank_the_result_is_that_of_an_undisturbed_run(
     steps = [0] if fault == "killed:start" else [0, 4, 8]
     assert begins.partition(":")[0] in [f"{count} processes begin at {step}" for step in steps], done.stdout
     assert done.returncode == 0
+
+
+@pytest.mark.slow
+def test_four_processes_of_two_devices_give_the_bits_of_one_device_after_one_was_killed(tmp_path: Path) -> None:
+    options = ["-n", "4", "--devices-per-process", "2", "--restart", "1"]
+    done = launch(*options, SCRIPT, tmp_path / "run", STEPS, "killed:step")
+    begins, _, told = done.stdout.splitlines()
+    assert begins.startswith("4 processes begin at 0") and told == expected()[1], done.stderr
+    assert done.returncode == 0 and "rank 1 of 4 was killed by SIGKILL after 10 of 15 steps" in done.stderr
+    assert [each.count for each in list_whole(tmp_path / "run")] == [4, 4]
+
+
+LATE = """
+import pathlib, sys, time
+mark = pathlib.Path(__file__).with_name("befallen")
+if any('"number": 1' in word for word in sys.orig_argv) and not mark.exists():
+    mark.touch()
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["ended", "again"])
+@pytest.mark.parametrize("moment", ["before it joins", "before its first step"])
+def test_a_rank_that_hangs_at_start_is_told_and_all_are_started_again(tmp_path: Path, moment: str, how: str) -> None:
+    variables, fault = environment(), "hung:start"
+    if moment == "before it joins":
+        (tmp_path / "sitecustomize.py").write_text(LATE)
+        variables["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{variables['PYTHONPATH']}"
+        fault = ""
+    options = ["--restart", "1"] if how == "again" else []
+    command = [*RUN, "-n", "3", "--timeout", "3", *options, str(SCRIPT), str(tmp_path / "run"), str(STEPS), fault]
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=250, check=False)
+    assert "rank 1 of 3 has made no step in 30 s" in done.stderr
+    assert ("rank 1 is at no line: it doesn't answer" if fault == "" else "in befall") in done.stderr
+    if how == "ended":
+        assert done.returncode == 124
+    else:
+        assert done.returncode == 0 and done.stdout.splitlines()[-1] == expected()[1]
 
 
 @pytest.mark.slow
@@ -186,6 +226,58 @@ def test_processes_that_a_cluster_has_started_find_each_other(tmp_path: Path, ma
     assert [rank.returncode for rank in ranks] == [0, 0]
     assert expected()[1] in printed[0] and printed[1] == ""
     assert expected()[1] in (tmp_path / "logs" / "rank-1.stdout").read_text()
+
+
+KUBERNETES = """
+from types import SimpleNamespace as Has
+from jax._src.clusters import k8s_cluster
+import io
+
+controller = Has(controller=True, kind="Job")
+labels = {"job-name": "ocean", "jobset.sigs.k8s.io/jobset-name": "set"}
+pod = Has(metadata=Has(name="ocean-0", labels=labels, owner_references=[controller]), spec=Has(subdomain="set"))
+job = Has(metadata=Has(name="ocean", labels=labels), spec=Has(parallelism=2))
+config = Has(load_incluster_config=lambda: setattr(k8s_cluster, "open", lambda path: io.StringIO("default")))
+client = Has(
+    CoreV1Api=lambda: Has(list_namespaced_pod=lambda **_: Has(items=[pod])),
+    BatchV1Api=lambda: Has(read_namespaced_job=lambda **_: job),
+    exceptions=Has(ApiException=OSError),
+)
+"""
+"""What the package of this name tells within a pod of a JobSet."""
+
+
+@pytest.mark.slow
+def test_pods_of_a_jobset_find_each_other(tmp_path: Path) -> None:
+    (tmp_path / "kubernetes.py").write_text(KUBERNETES)
+    variables = environment() | {
+        "KUBERNETES_SERVICE_HOST": "10.0.0.1",
+        "HOSTNAME": "localhost",
+        "JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{find_port()}",  # no pod's name is known here
+    }
+    variables["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{variables['PYTHONPATH']}"
+    pods = [
+        subprocess.Popen(
+            [*RUN, "--logs", str(tmp_path / "logs"), str(SCRIPT), str(tmp_path / "run"), str(STEPS), ""],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=variables | {"JOB_COMPLETION_INDEX": str(number)},
+        )
+        for number in range(2)
+    ]
+    printed = [pod.communicate(timeout=200)[0] for pod in pods]
+    assert [pod.returncode for pod in pods] == [0, 0]
+    assert "2 processes begin at 0" in printed[0] and expected()[1] in printed[0] and printed[1] == ""
+
+
+@pytest.mark.slow
+def test_a_pod_that_cannot_ask_is_told_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "kubernetes.py").write_text("raise ImportError('no module')")
+    variables = environment() | {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    variables["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{variables['PYTHONPATH']}"
+    command = [*RUN, str(SCRIPT), str(tmp_path / "run"), "1", ""]
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=100, check=False)
+    assert done.returncode == 1 and 'pip install "jax[k8s]"' in done.stderr.partition("error[WL0710]")[2]
 
 
 @pytest.mark.parametrize(

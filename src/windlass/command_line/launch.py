@@ -117,9 +117,11 @@ def _run_in_cluster(text: bytes, script: Path, arguments: Sequence[str], logs: P
             raise LaunchError(
                 Diagnostic("WL0710", f"the processes that the cluster has started can't be connected: {error}")
             ) from None
+        advice = "windlass launch -n 4 starts four on this machine; srun and mpirun start windlass launch without -n"
+        if "KUBERNETES_SERVICE_HOST" in os.environ:
+            advice = 'pip install "jax[k8s]": with it JAX asks Kubernetes about the pods of a Job or JobSet'
         raise _refused(
-            "no cluster's manager has started this, so it isn't known how many processes there are to be",
-            "windlass launch -n 4 starts four on this machine; srun and mpirun start windlass launch without -n",
+            "no cluster's manager has started this, so it isn't known how many processes there are to be", advice
         ) from None
     jax.distributed.initialize = initialized(jax.distributed.initialize)
     number = process_number()

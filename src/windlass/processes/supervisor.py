@@ -168,12 +168,15 @@ def _find_hung(working: Sequence[Rank], changed: dict[int, float], timeout: floa
 
     first, *others = sorted(working, key=lambda rank: (order(rank), changed[rank.number]))
     stands_out = not others or order(first) < order(others[0])
+    done = first.progress()
+    waited = f"{timeout * _patience(done):g} s"
+    has_begun = done.steps > done.restored
     return Failure(
         first,
-        f"makes no step any more, for {timeout:g} s",
+        f"makes no step any more, for {waited}" if has_begun else f"has made no step in {waited}",
         HUNG,
         False,
-        first.progress(),
+        done,
         tuple(f"rank {rank.number} is at {lines[rank.number]}" for rank in working),
         "WL0712",
         stands_out,
