@@ -22,8 +22,8 @@ from windlass.frontends.arrays.containers import expect_no_outer_names
 from windlass.frontends.arrays.explaining import as_told, position_of
 from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
-from windlass.frontends.arrays.selections import refuse_selections
 from windlass.frontends.arrays.tracing import Tracing, tracing_as
+from windlass.frontends.arrays.unknown_lengths import Leaving, UnknownLength
 from windlass.functions.large_arguments import LargeArguments
 from windlass.functions.leaves import (
     as_argument,
@@ -89,8 +89,9 @@ class CompiledCall:
         """For each argument the earlier one that is the same array, or None."""
         self._returned: Any = None
         self._written: list[int] = []
-        self._aliases: list[int | Static | None] = []
-        """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
+        self._aliases: list[int | Static | Leaving | None] = []
+        """For each result the NumPy argument that it is, or what it is in any call, or how it is made of what the
+        program gives where data decide its length, or None for what else is computed."""
         # Python's numbers stay weak in promotion, as they are for NumPy.
         arguments = [undivided(leaf) for leaf in leaves]
         with jax.enable_x64(True):
@@ -113,9 +114,9 @@ class CompiledCall:
         return [index for index in self._written if self._is_numpy[index]]
 
     @property
-    def outcome(self) -> tuple[list[int | Static | None], Any]:
-        """For each result the argument that it is, or what it always is, or None for what is computed; and the
-        structure that results stand in."""
+    def outcome(self) -> tuple[list[int | Static | Leaving | None], Any]:
+        """For each result the argument that it is, or what it always is, or how it leaves, or None for what else is
+        computed; and the structure that results stand in."""
         return self._aliases, self._returned
 
     @property
@@ -230,7 +231,7 @@ class CompiledCall:
             for number, (value, is_array) in enumerate(zip(values, self._is_array, strict=False))
             if isinstance(value, Tracer) and not is_array and value.dtype.kind in "iub"
         }
-        tracing.trusts_packages = self._owner.whole
+        tracing.trusts_packages = tracing.is_whole = self._owner.whole
         tracing.has_strong_numbers = self._owner.has_strong_numbers
         with tracing_as(tracing):
             return self._trace_function(values[:count], tracing)
@@ -257,7 +258,6 @@ class CompiledCall:
                 if isinstance(self._owner.function, FunctionType):
                     expect_no_outer_names(self._owner.function.__code__)
                 result = captured(self._owner.function)(*positional, **named)
-                refuse_selections(result)
             except Exception as error:
                 told = as_told(error)
                 needed = integers_needed(error, tracing)
@@ -266,18 +266,19 @@ class CompiledCall:
                 if told is error:
                     raise
                 raise told from None
-        outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, TracedArray))
-        self._aliases = [
-            self._alias(each, given) if isinstance(each, TracedArray | jax.Array | np.ndarray) else Static(each)
-            for each in outcome
-        ]
+        outcome, self._returned = jax.tree.flatten(result, is_leaf=_is_array)
+        self._aliases = [self._alias(each, given) for each in outcome]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
-        results = [as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
-        self._results_are_arrays = [
-            isinstance(each, TracedArray) and not each.is_scalar
-            for each, alias in zip(outcome, self._aliases, strict=True)
-            if alias is None
-        ]
+        results: list[Any] = []
+        self._results_are_arrays = []
+        for number, each in enumerate(outcome):
+            if isinstance(each, UnknownLength):
+                parts, self._aliases[number] = each.leave()
+                results += parts
+                self._results_are_arrays += [True] * len(parts)
+            elif self._aliases[number] is None:
+                results.append(as_result(each))
+                self._results_are_arrays.append(isinstance(each, TracedArray) and not each.is_scalar)
         self._has_checks = tracing.has_checks
         failures = [tracing.failure.value] if self._has_checks else []
         return results, [arrays[index].storage.value for index in self._written], failures
@@ -290,10 +291,10 @@ class CompiledCall:
                 given[index] = arrays[first]
         return given
 
-    def _alias(self, value: Any, given: Sequence[TracedArray]) -> int | None:
-        """The argument that a result is, if it is one of the NumPy arrays itself."""
+    def _alias(self, value: Any, given: Sequence[TracedArray]) -> int | Static | None:
+        """The argument that a result is, if it is one of the NumPy arrays itself; what is no array is itself."""
         if not isinstance(value, TracedArray):
-            return None
+            return None if isinstance(value, UnknownLength | jax.Array | np.ndarray) else Static(value)
         for index, array in enumerate(given):
             if value is array and self._is_numpy[index]:
                 return index
@@ -321,7 +322,7 @@ class CompiledCall:
             else alias.value
             if isinstance(alias, Static)
             else written.get(alias, values[alias])
-            for alias in self._aliases
+            for alias in self._known_aliases()
         ]
         return jax.tree.unflatten(self._returned, results), written, failure
 
@@ -385,16 +386,33 @@ class CompiledCall:
         for index, result in zip(self._written, found[count:], strict=True):
             if self._is_numpy[index]:
                 np.copyto(leaves[index], np.asarray(result))
+        if any(isinstance(each, Tracer) for each in found):
+            self._known_aliases()
         fresh = zip(found[:count], self._results_are_arrays, strict=True)
         results: list[Any] = []
         for alias in self._aliases:
-            if alias is None:
+            if isinstance(alias, Leaving):
+                array = alias.array([next(fresh)[0] for _ in range(alias.count)])
+                results.append(jax.numpy.asarray(array) if self._any_jax else array)
+            elif alias is None:
                 value, is_array = next(fresh)
                 results.append(value if self._any_jax else as_numpy(value, is_array))
             else:
                 results.append(alias.value if isinstance(alias, Static) else leaves[alias])
         self.give_back(staged)
         return jax.tree.unflatten(self._returned, results)
+
+    def _known_aliases(self) -> list[int | Static | None]:
+        """What the results are, where JAX takes them as they are.
+
+        Raises WindlassError (WL0904) where one has as many elements as data decide: JAX has no such arrays.
+        """
+        known: list[int | Static | None] = []
+        for alias in self._aliases:
+            if isinstance(alias, Leaving):
+                raise alias.refusal
+            known.append(alias)
+        return known
 
     def _tell_loops(self) -> str:
         """Which loops over elements run as native code on CPUs, and why others don't: a line for each."""
@@ -412,6 +430,10 @@ class CompiledCall:
                 "hlo": lambda: self.program.lower().compile().as_text(),
             },
         )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, TracedArray | UnknownLength)
 
 
 class _Number:

@@ -19,9 +19,9 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
-from windlass.frontends.arrays.selections import Selection
 from windlass.frontends.arrays.states import UNDEFINED
 from windlass.frontends.arrays.tracing import Storage, Tracing
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 from windlass.frontends.arrays.unsure import Unsure
 from windlass.functions.compiled_call import CompiledCall, Options
 from windlass.functions.snapshots import CONSTANTS, FIXED, Rebuilt, Snapshot, slices_for
@@ -169,6 +169,8 @@ class _Taking:
             if isinstance(leaf, TracedArray):
                 self._storages[leaf.storage] = number
         self._fresh: dict[Storage, tuple[int, Any]] = {}
+        self._cut: set[Storage] = set()
+        """Memories of arrays whose length data decide."""
         self._objects = {id(each): number for number, each in rebuilt.objects.items()}
         self._made: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -182,8 +184,8 @@ class _Taking:
             return "array", self._same[id(value)]
         if id(value) in self._numbers and isinstance(value, TracedArray):
             return "leaf", self._numbers[id(value)]
-        if isinstance(value, Selection):
-            return self._selection(value)
+        if isinstance(value, UnknownLength):
+            return self._of_unknown_length(value, name)
         if isinstance(value, TracedArray):
             return self._scalar(value) if value.is_scalar else self._array(value, name)
         if isinstance(value, Tracer | jax.Array):
@@ -221,12 +223,22 @@ class _Taking:
         self.found.append(value.value)
         return "scalar", len(self.found) - 1
 
-    def _selection(self, value: Selection) -> Way:
-        base = value.base.value
-        self.found += [base, value.mask]
-        return "selection", len(self.found) - 2, value.axis
+    def _of_unknown_length(self, value: UnknownLength, name: str | None) -> Way:
+        memory = value.memory
+        if memory in self._cut or memory in self._storages or memory in self._fresh or value.has_views:
+            raise CannotLeave(name, "a view of an array whose length data decide")
+        if id(value) in self._made:
+            return "again", self._made[id(value)]
+        self._kept.append(value)
+        self._cut.add(memory)
+        number = self._made[id(value)] = len(self._made)
+        parts, leaving = value.leave()
+        self.found += parts
+        return "cut", number, len(self.found) - len(parts), leaving
 
     def _array(self, value: TracedArray, name: str | None) -> Way:
+        if value.storage in self._cut:
+            raise CannotLeave(name, "a view of an array whose length data decide")
         if value.storage.may_be or not value.storage.has_known_order:
             raise CannotLeave(name, "an array that may be one of several")
         root, offset = layout_of(value)
@@ -288,9 +300,9 @@ class _Giving:
                 return value
             case ("object", number):
                 return self._snapshot.objects[number]
-            case ("selection", number, axis):
-                base, mask = np.asarray(self._found[number]), np.asarray(self._found[number + 1])
-                return base[(*(slice(None),) * axis, mask)]
+            case ("cut", number, first, leaving):
+                self._made[number] = leaving.array(self._found[first : first + leaving.count])
+                return self._made[number]
             case ("tuple", kind, items):
                 made = [self.value(each) for each in items]
                 return tuple(made) if kind is tuple else kind(*made)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
@@ -669,3 +670,28 @@ def operation_of(tracer: Any) -> tuple[str, list[Any]] | None:
         return equation.primitive.name, list(equation.in_tracers)
     constant = tracer.get_const() if hasattr(tracer, "get_const") else None
     return None if constant is None else ("constant", [constant])
+
+
+def is_computed_alike(one: Any, other: Any, most_steps: int = 100) -> bool:
+    """Whether two values are the same operations of the same traced values; so many steps are followed back."""
+    waiting = [(one, other)]
+    for _ in range(most_steps):
+        if not waiting:
+            return True
+        first, second = (each.full_lower() if isinstance(each, Tracer) else each for each in waiting.pop())
+        if first is second:
+            continue
+        if not (isinstance(first, Tracer) and isinstance(second, Tracer)):
+            is_number = not isinstance(first, Tracer) and not isinstance(second, Tracer) and np.ndim(first) == 0
+            if not is_number or np.ndim(second) or jax.typeof(first) != jax.typeof(second):
+                return False
+            if np.asarray(first).tobytes() != np.asarray(second).tobytes():
+                return False
+            continue
+        operation, other_operation = (getattr(each, "parent", None) for each in (first, second))
+        if operation is None or other_operation is None or operation.primitive is not other_operation.primitive:
+            return False
+        if operation.params != other_operation.params or len(operation.outvars) != 1 or operation.effects:
+            return False
+        waiting += zip(operation.in_tracers, other_operation.in_tracers, strict=True)
+    return False

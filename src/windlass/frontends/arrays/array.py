@@ -363,7 +363,7 @@ class Array:
     def __getitem__(self, index: Any) -> Any:
         entries = index if isinstance(index, tuple) else (index,)
         if not all(indexing.is_basic(entry) for entry in entries):
-            if any(getattr(entry, "is_span", False) for entry in entries):
+            if any(isinstance(entry, UnknownLength) for entry in entries):
                 return ANSWERS["take"](self, entries)
             choice = pick_of(index, self.shape)
             if choice is not None:
@@ -409,7 +409,7 @@ class Array:
             if step is not None:
                 self._view(step, shadow).assign(value)
             return
-        if any(getattr(entry, "is_span", False) for entry in entries):
+        if any(isinstance(entry, UnknownLength) for entry in entries):
             ANSWERS["put"](self, entries, value)
             return
         choice = pick_of(index, self.shape)
@@ -445,7 +445,7 @@ class Array:
                     help="let that function return the new value, or write a Python loop",
                 )
             )
-        new = _unwrap(value)
+        new = ANSWERS["fitted"](value, self.shape) if isinstance(value, UnknownLength) else _unwrap(value)
         if not isinstance(new, jax.Array) and isinstance(elements_of(self), np.ndarray):
             part = np.empty(self.shape, self.dtype)
             part[...] = new

@@ -25,9 +25,10 @@ from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.jax_calls import given_values, is_of_jax, is_of_trees, refuse_unknown_lengths
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
 from windlass.frontends.arrays.python_numbers import asked_of_class, number_of
-from windlass.frontends.arrays.selections import Selection
+from windlass.frontends.arrays.span_making import of_shape
 from windlass.frontends.arrays.states import NotCapturable, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, note_needed, position_now
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 from windlass.frontends.arrays.values import unsupported
 from windlass.frontends.arrays.view_functions import strided_view
 from windlass.frontends.arrays.views import known_order, lies_in
@@ -101,8 +102,9 @@ def call_foreign(
                 help="call the function on whole arrays, with numpy.where for its conditions, or use jax.vmap",
             )
         )
-    if function is len and len(arguments) == 1 and isinstance(arguments[0], Selection) and arguments[0].axis == 0:
-        return as_python_number(arguments[0].count.value)
+    if function is len and len(arguments) == 1 and isinstance(arguments[0], UnknownLength) and arguments[0].ndim:
+        length = arguments[0].shape[0]
+        return length if isinstance(length, int) else as_python_number(length.value)
     if arguments and holds_arrays(arguments[0]) and _takes_one_array(function):
         joined = as_one_array(arguments[0])
         arguments = (joined if isinstance(joined, Array) else Array(joined), *arguments[1:])
@@ -173,6 +175,10 @@ def _made(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> 
         array = Array(jnp.asarray(value.value if isinstance(value, Array) else value))
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         return Array(jnp.broadcast_to(array.astype(wanted).value, _known_shape(function, shape)))
+    if any(function is each for each in (np.zeros, np.ones, np.empty, np.full, np.arange)):
+        found = of_shape(function, arguments, dict(named))
+        if found is not NotImplemented:
+            return found
     if any(function is each for each in OF_SHAPES) and function is not np.linspace:
         plain = [_known(function, each) for each in arguments]
         return wrapped(function(*plain, **{key: _known(function, each) for key, each in named.items()}), True)

@@ -21,9 +21,9 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, Position, WindlassError
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.elements import Flags, Flat
-from windlass.frontends.arrays.spans import Span
 from windlass.frontends.arrays.states import NotCapturable
 from windlass.frontends.arrays.tracing import Tracing, current_tracing
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 ENTRY_POINTS = ("changing", "changing_in_place", "is_same", "made")
 """What captured functions call."""
@@ -51,7 +51,7 @@ def changing(owner: Any, is_outside: bool) -> None:
     Raises NotCapturable where that is something else within a loop or branch of the program, and WindlassError
     (WL0907) for a NumPy array from outside of the function, (WL0908) for one of several lists.
     """
-    if isinstance(owner, Array | Flat | Flags | Span):
+    if isinstance(owner, Array | Flat | Flags | UnknownLength):
         return
     tracing = current_tracing()
     if tracing is None:

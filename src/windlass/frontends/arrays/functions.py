@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.frontends.arrays import selections, span_functions
+from windlass.frontends.arrays import selections, span_functions, span_making
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
@@ -19,12 +19,16 @@ from windlass.frontends.arrays.promotion import dtype_or_number, typed_call
 from windlass.frontends.arrays.sorting import FUNCTIONS
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.frontends.arrays.ufuncs import apply_ufunc
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 from windlass.frontends.arrays.view_functions import share_memory, view_of
 
 
 def apply_function(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a function of NumPy gives where an `Array` is among its arguments."""
     name = function.__name__
+    other = next((each for each in (*arguments, *options.values()) if isinstance(each, UnknownLength)), None)
+    if other is not None:  # NumPy does not ask what is given for indices
+        return span_functions.apply_function(other.span, function, arguments, options)
     if name not in INDEXED and name not in CHANGING:
         arguments, options = with_arrays_for_lists(function, arguments, options)
     view = view_of(function, arguments, options)
@@ -36,8 +40,8 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
 
 def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     name = function.__name__
-    if name == "where" and len(arguments) == 1 and not is_known(arguments[0]):
-        raise shape_from_data("where with one argument")
+    if name == "where" and len(arguments) == 1:
+        name, function = "nonzero", np.nonzero
     if name == "copyto":
         return _copy_to(*arguments, **options)
     if name in ("shape", "ndim", "size"):
@@ -50,6 +54,8 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         return np.result_type(*(dtype_or_number(each) for each in arguments))
     options = dict(options)
     out = options.pop("out", None)
+    if out is None and _makes_a_span(name, arguments):
+        return span_making.FUNCTIONS[name](*arguments, **options)
     if name in INDEXED:
         return deliver(INDEXED[name](*arguments, **options), out, True, "same_kind")
     if all(is_known(each) for each in (*arguments, *options.values())) and name not in CHANGING:
@@ -75,6 +81,17 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         is_counted = name == "histogram" and named.get("weights") is None and not named.get("density")
         result = (result[0].astype(np.int64 if is_counted else np.float64), *result[1:])
     return deliver(result, out, True, "same_kind", is_array=name in GIVES_ARRAYS or name.endswith("_like"))
+
+
+def _makes_a_span(name: str, arguments: Sequence[Any]) -> bool:
+    """Whether what it gives has as many elements as data decide, and can be had in a program."""
+    if name in span_making.SORTING:
+        # Outside of programs NumPy sorts, which is several times faster on CPUs.
+        tracing = current_tracing()
+        return tracing is not None and tracing.is_whole and not all(map(is_known, arguments))
+    if name not in span_making.MAKING:
+        return False
+    return not is_known(arguments[1] if name == "delete" else arguments[0])
 
 
 def _find(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,9 +50,19 @@ class Length:
         return (places >= 0) & (places < self.count)
 
 
+def without_first(extent: Extent) -> Extent:
+    """The same elements, of which the easiest to compute are those from place 0 on."""
+    return Length(extent.count, extent.room) if isinstance(extent, Length) else extent
+
+
 Extent: TypeAlias = int | Length
 Stretches: TypeAlias = tuple[Stretch | None, ...]
 """For each axis the stretch that is asked for; None for all of an axis whose length is known."""
+
+
+def is_all(entry: Any) -> bool:
+    """Whether an index takes all of an axis."""
+    return isinstance(entry, slice) and entry.start is None and entry.stop is None and entry.step is None
 
 
 def spread_mask(mask: Any, axis: int, rank: int) -> Any:
@@ -141,24 +151,57 @@ def cut(value: Any, axis: int, start: Any, step: int, stretch: Stretch) -> Any:
     return jax.lax.dynamic_slice_in_dim(jnp.concatenate([part, part], axis), (first - begin) % size, size, axis)
 
 
-def expect_equal(one: Extent, other: Extent) -> None:
-    """Let the program fail where two axes that stand side by side have different numbers of elements.
+def count_of(extent: Extent) -> Any:
+    """How many elements an axis has: an integer, maybe traced."""
+    return extent.count if isinstance(extent, Length) else extent
 
-    Raises ValueError where these are known to differ.
+
+def are_equal(one: Extent, other: Extent) -> bool:
+    """Whether it is known that two axes have as many elements as each other."""
+    return one is other or difference(count_of(one), count_of(other)) == 0
+
+
+def expect_equal(one: Extent, other: Extent, *, may_be_one: bool = False) -> None:
+    """Let the program fail where two axes that stand side by side have different numbers of elements; with `may_be_one`
+    the second may have a single one.
+
+    Raises ValueError where they are known to differ.
     """
-    first, second = (each.count if isinstance(each, Length) else each for each in (one, other))
-    apart = difference(first, second)
-    if apart == 0:
+    if are_equal(one, other):
         return
+    first, second = count_of(one), count_of(other)
     text = "operands could not be broadcast together: slices of them have different numbers of elements"
-    if apart is not None:
+    if difference(first, second) is not None and not may_be_one:
         raise ValueError(text)
+    fails = jnp.asarray(first) != jnp.asarray(second)
+    _expect_never(text, fails & (jnp.asarray(second) != 1) if may_be_one else fails)
+
+
+def broadcast(one: Extent, other: Extent) -> Extent:
+    """What two axes that stand side by side have: as many elements as each other, or as the other has where one has a
+    single element. The program fails where neither is so.
+
+    Raises ValueError where that is known.
+    """
+    if are_equal(one, other):
+        return one if isinstance(one, Length) or not isinstance(other, Length) else other
+    first, second = count_of(one), count_of(other)
+    text = "operands could not be broadcast together: slices of them have different numbers of elements"
+    if isinstance(first, int) and isinstance(second, int):
+        if 1 not in (first, second):
+            raise ValueError(text)
+        return one if second == 1 else other
+    _expect_never(text, (jnp.asarray(first) != second) & (jnp.asarray(first) != 1) & (jnp.asarray(second) != 1))
+    rooms = [each.room if isinstance(each, Length) else each for each in (one, other)]
+    return Length(jnp.where(jnp.asarray(first) == 1, second, first), max(rooms))
+
+
+def _expect_never(text: str, fails: Any) -> None:
     tracing = current_tracing()
     if tracing is not None:
         position, length = position_now()
-        help = "slices that stand side by side need as many elements as each other, also where one has a single element"
-        check = Check(text, position, help, "WL0922", length, ArrayValueError)
-        tracing.require_never(jnp.asarray(first) != jnp.asarray(second), check)
+        help = "slices that stand side by side need as many elements as each other"
+        tracing.require_never(fails, Check(text, position, help, "WL0922", length, ArrayValueError))
 
 
 def is_traced_integer(value: Any) -> bool:

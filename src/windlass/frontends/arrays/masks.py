@@ -10,7 +10,6 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.indexing import MASK_HELP, expect_mask_fits, is_basic, is_integer, is_mask, plain
-from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,6 @@ def pick_of(index: Any, shape: Sequence[int]) -> Pick | None:
     their places among the axes.
     """
     given = index if isinstance(index, tuple) else (index,)
-    for each in given:
-        if isinstance(each, UnknownLength):
-            raise each.unknown("which elements it is an index of")
     masks = [number for number, each in enumerate(given) if _is_traced_mask(each)]
     if len(masks) != 1 or not all(number in masks or is_basic(each) for number, each in enumerate(given)):
         return None

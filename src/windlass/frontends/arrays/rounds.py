@@ -22,6 +22,7 @@ from windlass.frontends.arrays.integers import note_range
 from windlass.frontends.arrays.spans import Span
 from windlass.frontends.arrays.states import NotCapturable, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 ENTRY_POINTS = ("over",)
 """What captured functions call."""
@@ -83,12 +84,12 @@ class Range(Rounds):
 class Elements(Rounds):
     """The rows of an array, or its elements if it has one axis."""
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Any) -> None:
         self.array = array
-        self.count = len(array)
+        self.count = array.shape[0]
 
     def item(self, number: Any) -> Any:
-        return self.array[number] if isinstance(number, int) else self.array.row(number)
+        return self.array.row(number) if is_traced(number) and isinstance(self.array, Array) else self.array[number]
 
 
 class Parts(Rounds):
@@ -203,8 +204,8 @@ def rounds_of(things: Any) -> Rounds:
         return Elements(things)
     if isinstance(things, jax.Array) and things.ndim:
         return Elements(Array(things))
-    if isinstance(things, Span):
-        return Parts(things)
+    if isinstance(things, UnknownLength) and things.ndim:
+        return Parts(things.span) if isinstance(things.shape[0], Array) else Elements(things)
     return Plain(things)
 
 

@@ -6,29 +6,36 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import ArrayTypeError, Diagnostic
+from windlass.frontends.arrays import span_making
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
-from windlass.frontends.arrays.indexing import checked_index, plain
-from windlass.frontends.arrays.lengths import Extent, Length, Stretch, spread_mask
-from windlass.frontends.arrays.selections import ELEMENTWISE, EXTREMES, REDUCTIONS, expect_some, without_others
+from windlass.frontends.arrays.indexing import plain
+from windlass.frontends.arrays.lengths import Extent, Length, Stretch, expect_equal, spread_mask
+from windlass.frontends.arrays.selections import (
+    ELEMENTWISE,
+    EXTREMES,
+    REDUCTIONS,
+    expect_some,
+    weighted_mean,
+    without_others,
+)
+from windlass.frontends.arrays.span_indexing import add_at
 from windlass.frontends.arrays.spans import (
     LINEAR,
     Span,
     as_span,
-    common_extents,
     elements_of,
-    expect_broadcast,
     lifted,
     of_elements,
-    read_aligned,
 )
 from windlass.frontends.arrays.ufuncs import REDUCERS
+from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
 # -- ufuncs -----------------------------------------------------------------------------------------------------------
 
@@ -38,12 +45,15 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
     options = {key: value for key, value in options.items() if value is not np._NoValue}  # pyright: ignore[reportPrivateUsage]
     out = options.pop("out", None)
     out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
+    inputs = [each.span if isinstance(each, UnknownLength) else each for each in inputs]
     span = next(each for each in (*inputs, out) if isinstance(each, Span))
     if any(isinstance(each, Span) for each in options.values()):
         raise span.unknown(f"numpy.{ufunc.__name__} with where=")
     if method == "reduce" and ufunc.__name__ in REDUCERS and out is None:
         axis = inputs[1] if len(inputs) > 1 else options.pop("axis", 0)
         return reduce_span(REDUCERS[ufunc.__name__], inputs[0], axis, options)
+    if method == "at":
+        return add_at(ufunc, *inputs)
     if method == "accumulate" and out is None:
         return _accumulated(ufunc, *inputs, **options)
     if method == "outer":
@@ -58,7 +68,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
         found = lifted(lambda *values: ufunc(*values, **options), *inputs, is_linear=is_linear)
     if out is None:
         return found
-    if not isinstance(out, Span):
+    if not isinstance(out, UnknownLength):
         raise span.unknown("what is written to `out`")
     found = as_span(found)
     if not np.can_cast(found.dtype, out.dtype, options.get("casting", "same_kind")):
@@ -67,7 +77,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
             "with casting rule 'same_kind'"
         )
         raise ArrayTypeError(Diagnostic("WL0916", text))
-    out.write(found)
+    out[...] = found
     return out
 
 
@@ -157,8 +167,10 @@ def product(left: Any, right: Any) -> Any:
     if not (1 <= first.ndim <= 2 and 1 <= second.ndim <= 2):
         raise (first if isinstance(left, Span) else second).unknown("a product of several matrices")
     inner, other = first.extents[-1], second.extents[-2 if second.ndim == 2 else -1]
-    shared = common_extents([(inner,), (other,)])[0]
-    if not isinstance(shared, Length) and inner != other:
+    shared = other if isinstance(other, Length) else inner
+    if isinstance(shared, Length):
+        expect_equal(inner, other)
+    elif inner != other:
         raise ValueError(
             "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->"
             f"(n?,m?) (size {other} is different from {inner})"
@@ -183,60 +195,6 @@ def _dot(left: Any, right: Any) -> Any:
     return left * right if 0 in (np.ndim(left), np.ndim(right)) else product(left, right)
 
 
-# -- as indices -------------------------------------------------------------------------------------------------------
-
-
-class Places(NamedTuple):
-    """Which places of which axis an index is: places without an element are 0."""
-
-    axis: int
-    places: Any
-    has_element: Any
-    extents: tuple[Extent, ...]
-
-
-def _places_of(array: Array, entries: Sequence[Any]) -> Places:
-    """What `array[..., span, ...]` takes, where all other entries take all of their axes.
-
-    Raises WindlassError (WL0904) for other indices.
-    """
-    number = next(number for number, each in enumerate(entries) if isinstance(each, Span))
-    span = cast("Span", entries[number])
-    others = [*entries[:number], *entries[number + 1 :]]
-    if not all(isinstance(each, slice) and each == slice(None) for each in others) or len(entries) > array.ndim:
-        raise span.unknown("which elements are asked for")
-    if span.dtype.kind not in "iu" or not array.shape[number]:
-        raise span.unknown("how many elements are asked for")
-    masks = [
-        spread_mask(extent.mask(extent.easiest), axis, span.ndim)
-        for axis, extent in enumerate(span.extents)
-        if isinstance(extent, Length)
-    ]
-    places = span.read(span.easiest)
-    mask = jnp.broadcast_to(functools.reduce(operator.and_, masks), places.shape)
-    (found,) = checked_index(Array(jnp.where(mask, places, 0)), array.shape[number : number + 1])
-    return Places(number, jnp.asarray(found), mask, span.extents)
-
-
-def take(array: Array, entries: Sequence[Any]) -> Any:
-    """`array[..., span, ...]`, of which the span tells the places."""
-    axis, places, _, extents = _places_of(array, entries)
-    found = jnp.take(jnp.asarray(array.value), places, axis=axis, mode="clip")
-    return of_elements(found, (*array.shape[:axis], *extents, *array.shape[axis + 1 :]))
-
-
-def put(array: Array, entries: Sequence[Any], value: Any) -> None:
-    """`array[..., span, ...] = value`."""
-    axis, places, mask, extents = _places_of(array, entries)
-    target = (*array.shape[:axis], *extents, *array.shape[axis + 1 :])
-    new = as_span(value)
-    expect_broadcast(target, new)
-    elements = read_aligned(new, target, tuple(map(_easiest, target)))
-    kept = jnp.where(mask, places, array.shape[axis])
-    slot = jnp.asarray(array.value).at[(*(slice(None),) * axis, kept)]
-    array.assign(slot.set(elements.astype(array.dtype), mode="drop"))
-
-
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
@@ -246,13 +204,15 @@ def apply_function(span: Span, function: Any, arguments: Sequence[Any], options:
     Raises WindlassError (WL0904) where the number of elements would have to be known.
     """
     name = function.__name__
+    arguments = [each.span if isinstance(each, UnknownLength) else each for each in arguments]
     named = {key: value for key, value in options.items() if value is not np._NoValue and value is not None}  # pyright: ignore[reportPrivateUsage]
     first = arguments[0] if arguments else None
     if isinstance(first, Span) and (name in REDUCTIONS or name in EXTREMES or name in ("ptp", "count_nonzero")):
         rest = dict(zip(("axis", "dtype", "out"), arguments[1:], strict=False)) | named
         return reduce_span(name, first, rest.pop("axis", None), rest)
-    if name in FUNCTIONS and named.get("out") is None:
-        return FUNCTIONS[name](*arguments, **named)
+    found = FUNCTIONS.get(name)
+    if found is not None and named.get("out") is None and (name != "where" or len(arguments) == 1):
+        return found(*arguments, **named)
     if name in ELEMENTWISE and named.get("out") is None:
         keys = [key for key, value in named.items() if isinstance(value, Span | Array)]
         others = {key: value for key, value in named.items() if key not in keys}
@@ -286,28 +246,26 @@ def _average(span: Any, axis: Any = None, weights: Any = None) -> Any:
         return reduce_span("mean", span, axis, {})
     if span.ndim != 1:
         raise span.unknown("numpy.average with weights along an axis")
-    return np.sum(span * weights) / np.sum(weights)
+    return weighted_mean(span, weights)
 
 
-def _sorted(span: Span, axis: Any = -1, **options: Any) -> Any:
-    if span.ndim != 1 or any(options.values()):
-        raise span.unknown("what numpy.sort gives")
-    (length,) = cast("tuple[Length]", span.extents)
-    elements = span.read(span.easiest)
-    mask = length.mask(length.easiest)
-    is_nan = jnp.isnan(elements) if jnp.issubdtype(elements.dtype, jnp.inexact) else jnp.zeros(mask.shape, bool)
-    # By whether there is an element, then NaN last, as NumPy has it, then by value.
-    order = jnp.lexsort((elements, is_nan, ~mask))
-    return of_elements(elements[order], [Length(length.count, length.room)])
+def _taken(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    span = as_span(a)
+    if mode != "raise":
+        raise span.unknown(f"what numpy.take in the mode '{mode}' gives")
+    whole = np.ravel(span.settled) if axis is None and span.ndim > 1 else span.settled
+    axis = range(span.ndim)[axis or 0]
+    return whole[(*(slice(None),) * axis, indices) if axis else indices]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **span_making.FUNCTIONS,
     "argmax": lambda span, *rest, **options: _place_of_extreme("argmax", span, *rest, **options),
     "argmin": lambda span, *rest, **options: _place_of_extreme("argmin", span, *rest, **options),
     "average": _average,
     "cumprod": lambda span, axis=None, **options: _accumulated(np.multiply, span, _only(span, axis), **options),
     "cumsum": lambda span, axis=None, **options: _accumulated(np.add, span, _only(span, axis), **options),
-    "diff": lambda span: span[1:] - span[:-1],
+    "diff": lambda span: (span[1:] != span[:-1]) if span.dtype == np.bool_ else span[1:] - span[:-1],
     "dot": _dot,
     "flip": _flip,
     "fliplr": lambda span: _flip(span, 1),
@@ -317,8 +275,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "norm": _norm,
     "outer": lambda left, right: np.multiply(as_span(left)[:, None], right),
     "shape": lambda span: span.shape,
+    "take": lambda a, indices, axis=None, **options: _taken(a, indices, axis, **options),
     "size": lambda span, axis=None: span.size if axis is None else span.shape[axis],
-    "sort": _sorted,
     "transpose": lambda span, axes=None: span.transpose(axes),
     "vdot": lambda left, right: _dot(np.conj(left), right),
 }
@@ -331,4 +289,4 @@ def _only(span: Span, axis: Any) -> int:
     return 0 if axis is None else axis
 
 
-ANSWERS.update({"ufunc of spans": apply_ufunc, "function of spans": apply_function, "take": take, "put": put})
+ANSWERS.update({"ufunc of spans": apply_ufunc, "function of spans": apply_function})

@@ -8,6 +8,7 @@ span of its elements; reductions and products (`span_functions.py`) look at the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -25,15 +26,18 @@ from windlass.frontends.arrays.lengths import (
     Length,
     Stretch,
     Stretches,
+    are_equal,
     bounds_of,
+    broadcast,
     cut,
     expect_equal,
+    is_all,
     is_traced_integer,
     spread_mask,
 )
 from windlass.frontends.arrays.operators import define_operators
 from windlass.frontends.arrays.tracing import Check, Storage, current_tracing, position_now
-from windlass.frontends.arrays.unknown_lengths import UnknownLength
+from windlass.frontends.arrays.unknown_lengths import LEAVES, Leaving, UnknownLength
 from windlass.frontends.arrays.views import shadow_of
 
 HELP = (
@@ -47,7 +51,6 @@ class Span(UnknownLength):
     number or a `Length` for each axis."""
 
     __slots__ = ("bounds", "extents", "view")
-    is_span = True
     headline = "how many elements a slice has is not known while the function is compiled"
     help = HELP
 
@@ -86,6 +89,20 @@ class Span(UnknownLength):
         """The stretches that are the easiest to compute and have all elements."""
         return tuple(each.easiest if isinstance(each, Length) else None for each in self.extents)
 
+    @property
+    def span(self) -> Span:
+        return self
+
+    @property
+    def memory(self) -> Storage:
+        return self.view.storage
+
+    def leave(self) -> tuple[list[Any], Leaving]:
+        stretches = tuple(Stretch(0, each.room) if isinstance(each, Length) else None for each in self.extents)
+        axes = [axis for axis, each in enumerate(self.extents) if isinstance(each, Length)]
+        counts = [jnp.asarray(cast("Length", self.extents[axis]).count) for axis in axes]
+        return [self.read(stretches), *counts], Leaving(1 + len(axes), self.unknown(LEAVES), cut=tuple(axes))
+
     def read(self, stretches: Stretches) -> Any:
         """The elements at these stretches, with any elements at places that have none."""
         value = jnp.asarray(self.view.value)
@@ -98,15 +115,20 @@ class Span(UnknownLength):
     # -- elements -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
+        if not _is_basic(index):
+            return ANSWERS["take of"](self, index)
         return self._at(index).settled
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if not _is_basic(index):
+            ANSWERS["put of"](self, index, value)
+            return
         self._at(index).write(value)
 
     def _at(self, index: Any) -> Span:
         """The elements at basic indices, as a view where this is one."""
         found, axis = self, 0
-        for entry in self._entries(index):
+        for entry in for_each_axis(index if isinstance(index, tuple) else (index,), self.ndim):
             if entry is None:
                 found, axis = _with_axis(found, axis), axis + 1
             elif isinstance(entry, slice):
@@ -114,12 +136,6 @@ class Span(UnknownLength):
             else:
                 found = _without_axis(found, axis, entry)
         return found
-
-    def _entries(self, index: Any) -> list[Any]:
-        given = index if isinstance(index, tuple) else (index,)
-        if not all(is_basic(each) for each in given):
-            raise self.unknown("which of its elements are asked for")
-        return for_each_axis(given, self.ndim)
 
     @property
     def settled(self) -> Any:
@@ -179,6 +195,15 @@ class Span(UnknownLength):
     def fill(self, value: Any) -> None:
         self.write(value)
 
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        self.write(np.sort(cast("Any", self), axis, kind))
+
+    def ravel(self, order: str = "C") -> Any:
+        return np.ravel(cast("Any", self), cast("Any", order))
+
+    def flatten(self, order: str = "C") -> Any:
+        return self.ravel(order).copy()
+
     @property
     def T(self) -> Span:  # noqa: N802 (NumPy's name)
         return self.transpose()
@@ -207,12 +232,16 @@ class Span(UnknownLength):
 
 define_operators(Span)
 for _name in ("sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "ptp", "argmax", "argmin", "cumsum",
-              "cumprod", "clip", "round"):  # fmt: skip
+              "cumprod", "clip", "round", "argsort", "nonzero", "searchsorted", "take"):  # fmt: skip
 
     def _method(self: Span, *rest: Any, _name: str = _name, **options: Any) -> Any:
         return getattr(np, _name)(self, *rest, **options)
 
     setattr(Span, _name, _method)
+
+
+def _is_basic(index: Any) -> bool:
+    return all(map(is_basic, index)) if isinstance(index, tuple) else is_basic(index)
 
 
 def _counted(extent: Extent) -> Any:
@@ -302,7 +331,7 @@ def _with_axis(span: Span, axis: int) -> Span:
 
 
 def _sliced(span: Span, axis: int, entry: slice) -> Span:
-    if entry == slice(None):
+    if is_all(entry):
         return span
     if is_traced_integer(entry.step):
         raise span.unknown("what a step that is not known takes")
@@ -334,8 +363,8 @@ def _bounds_within(entry: slice, extent: Extent) -> Bounds:
     stop = place(entry.stop, extent.count if step > 0 else -1)
     span = stop - start if step > 0 else start - stop
     found = span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
-    is_all = entry.start is None and entry.stop is None
-    return Bounds(start, step, found if is_all else jnp.maximum(found, 0), len(range(0, extent.room, abs(step))))
+    has_no_bounds = entry.start is None and entry.stop is None
+    return Bounds(start, step, found if has_no_bounds else jnp.maximum(found, 0), len(range(0, extent.room, abs(step))))
 
 
 def _without_axis(span: Span, axis: int, entry: Any) -> Span:
@@ -412,7 +441,7 @@ def _is_plain_number(value: Any) -> bool:
 
 
 def common_extents(shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
-    """The extents of operands that are broadcast against each other; that lengths are equal is checked.
+    """The extents of operands that are broadcast against each other; that they can be is checked.
 
     Raises ValueError where they are known not to be.
     """
@@ -422,10 +451,20 @@ def common_extents(shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
         extents = [shape[place] for shape in shapes if len(shape) >= -place]
         lengths = [each for each in extents if isinstance(each, Length)]
         others = [each for each in extents if not isinstance(each, Length) and each != 1]
-        chosen = (*lengths, *others, 1)[0]
-        for each in (*lengths[1:], *others):
-            if each is not chosen:
-                expect_equal(chosen, each)
+        found.append(functools.reduce(broadcast, (*lengths, *others) or (1,)))
+    return tuple(found)
+
+
+def equal_extents(shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
+    """The extents of arrays that have the same ones; that they are the same is checked.
+
+    Raises ValueError where they are known not to be.
+    """
+    found: list[Extent] = []
+    for extents in zip(*shapes, strict=True):
+        chosen = next((each for each in extents if isinstance(each, Length)), extents[0])
+        for each in extents:
+            expect_equal(chosen, each)
         found.append(chosen)
     return tuple(found)
 
@@ -437,6 +476,18 @@ def read_aligned(span: Span, extents: Sequence[Extent], stretches: Sequence[Stre
         None if extent == 1 and not isinstance(extent, Length) else stretches[offset + axis]
         for axis, extent in enumerate(span.extents)
     ]
+    for axis, extent in enumerate(span.extents):
+        wanted = extents[offset + axis]
+        if isinstance(extent, Length) and isinstance(wanted, int):
+            own[axis] = Stretch(0, wanted)
+    for axis, extent in enumerate(span.extents):
+        wanted = extents[offset + axis]
+        if not isinstance(extent, Length) or are_equal(extent, wanted) or not extent.room:
+            continue
+        # It may be that a single element stands beside all others.
+        found = read_aligned(span, (*extents[: offset + axis], extent, *extents[offset + axis + 1 :]), stretches)
+        first = span.read((*own[:axis], Stretch(0, 1), *own[axis + 1 :]))
+        return jnp.where(jnp.asarray(extent.count) == 1, first, found)
     return span.read(tuple(own))
 
 
@@ -471,7 +522,14 @@ def expect_broadcast(target: Sequence[Extent], value: Span) -> None:
                 f"could not broadcast input array from shape {value.shape} into shape {tuple(map(_counted, target))}"
             )
         if isinstance(extent, Length) or isinstance(wanted, Length):
-            expect_equal(wanted, extent)
+            expect_equal(wanted, extent, may_be_one=True)
+
+
+def fitted(value: UnknownLength, shape: Sequence[int]) -> Any:
+    """The elements for an array of this shape that they are written to; that they can be is checked."""
+    span = value.span
+    expect_broadcast(shape, span)
+    return read_aligned(span, shape, (None,) * len(shape))
 
 
 def _children(span: Span) -> tuple[tuple[Any, ...], Any]:
@@ -496,4 +554,4 @@ def _from_children(kinds: Any, parts: Sequence[Any]) -> Any:
 
 
 jax.tree_util.register_pytree_node(Span, _children, _from_children)
-ANSWERS.update({"moves": moves, "span": slice_of, "write span": write_slice})
+ANSWERS.update({"moves": moves, "span": slice_of, "fitted": fitted, "write span": write_slice})

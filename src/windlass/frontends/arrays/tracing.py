@@ -103,6 +103,8 @@ class Tracing:
         Python's is done as they are traced, as in JAX."""
         self.trusts_packages = False
         """Whether functions of packages that are installed are taken to give values and do nothing else."""
+        self.is_whole = False
+        """Whether the function has to be one program."""
         self.has_handlers = False
         """Whether the function has handlers that might see what a check of the program finds."""
         self.has_strong_numbers = False
@@ -123,6 +125,8 @@ class Tracing:
         """How many rounds of unrolled loops there were so far."""
         self.integers: dict[int, tuple[Any, int | None, int | None]] = {}
         """Traced integers by identity, and the least and the greatest that each may be: see `integers.py`."""
+        self.places: dict[int, tuple[Any, Any, Any]] = {}
+        """Traced masks by identity, the trace that each was looked through in, and what was found: see `places.py`."""
 
     def is_outside(self, owner: Any) -> bool:
         """Whether others may see a list or object, so that what runs once for many calls must not change it."""

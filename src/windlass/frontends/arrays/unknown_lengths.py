@@ -1,17 +1,46 @@
 """What stands for an array of which it is known only as the program runs how many elements it has: what a mask picks
-(`selections.py`), and slices whose bounds are computed (`spans.py`).
+(`selections.py`), and slices whose bounds are computed, and what is computed of either (`spans.py`).
 
-What would need their number is refused at the line that made them.
+The program has room for as many elements as there may be, and a traced count of those that there are. Where an array
+leaves the program it is cut to them (`Leaving`). What can't be done so is refused at the line that made it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from windlass.diagnostics import ArrayAttributeError, Diagnostic, WindlassError
-from windlass.frontends.arrays.tracing import position_now
+from windlass.frontends.arrays.tracing import Storage, position_now
+
+LEAVES = "the shape of what is returned"
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """How an array is made of what the program gives for it: of elements along the axis `mask_axis` those that a mask
+    picks, or the first along each of the axes `cut`, as many as their counts say."""
+
+    count: int
+    """How many arrays and numbers the program gives."""
+    refusal: WindlassError = field(compare=False)
+    """What is said where it would have to be an array of JAX's."""
+    mask_axis: int | None = None
+    cut: tuple[int, ...] = ()
+
+    def array(self, values: Sequence[Any]) -> NDArray[Any]:
+        """The array, of NumPy's values, as its own memory."""
+        elements, *rest = map(np.asarray, values)
+        if self.mask_axis is not None:
+            return elements[(*(slice(None),) * self.mask_axis, rest[0])]
+        index = [slice(None)] * elements.ndim
+        for axis, count in zip(self.cut, rest, strict=True):
+            index[axis] = slice(int(count))
+        return elements[tuple(index)].copy()
 
 
 class UnknownLength:
@@ -20,6 +49,10 @@ class UnknownLength:
     __slots__ = ("place",)
     __array_priority__ = 2000.0
     is_scalar = False
+    ndim: Any
+    shape: Any
+    has_views = False
+    """Whether parts of it were given away, which would have to change with it."""
     headline: ClassVar[str]
     help: ClassVar[str]
 
@@ -31,6 +64,20 @@ class UnknownLength:
         position, length = self.place
         notes = (f"{what} would depend on it",)
         return WindlassError(Diagnostic("WL0904", self.headline, position, length, notes=notes, help=self.help))
+
+    @property
+    def span(self) -> Any:
+        """The same elements one behind the other, as a `Span`."""
+        raise NotImplementedError
+
+    @property
+    def memory(self) -> Storage:
+        """The memory that its elements are in."""
+        raise NotImplementedError
+
+    def leave(self) -> tuple[list[Any], Leaving]:
+        """What the program gives for it, and how it is an array of NumPy's then."""
+        raise NotImplementedError
 
     @property
     def value(self) -> Any:
@@ -50,6 +97,9 @@ class UnknownLength:
 
     def __bool__(self) -> bool:
         raise self.unknown("its truth")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise self.unknown("which of its elements are written")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
