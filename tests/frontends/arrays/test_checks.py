@@ -314,12 +314,12 @@ def has_max(x: Any) -> Any:
     return max(x)
 
 
-def unique(x: Any) -> Any:
-    return np.unique(x)
+def trims(x: Any) -> Any:
+    return np.trim_zeros(x)
 
 
 def picks(x: Any) -> Any:
-    return x[x > 1]
+    return np.split(x, np.flatnonzero(x > 1))
 
 
 def does_not_fit(x: Any) -> Any:
@@ -371,8 +371,8 @@ def adds_a_string(x: Any) -> Any:
         (has_or, "WL0904", wl.WindlassError, "which side `or` gives is not known"),
         (has_a_choice, "WL0910", wl.WindlassError, "the value is 'low' on one way and 'high' on another"),
         (has_max, "WL0904", wl.WindlassError, "or a.max()"),
-        (unique, "WL0904", wl.WindlassError, "how much numpy.unique gives is not known"),
-        (picks, "WL0904", wl.WindlassError, "how many elements a mask picks is not known"),
+        (trims, "WL0904", wl.WindlassError, "how much numpy.trim_zeros gives is not known"),
+        (picks, "WL0904", wl.WindlassError, "how many elements a slice has is not known"),
         (does_not_fit, "WL0916", ValueError, "shapes"),
         (has_no_such_axis, "WL0916", ValueError, "axis 3 is out of bounds"),
         (makes_by_an_element, "WL0904", wl.WindlassError, "the shape of what numpy.zeros makes is not known"),
