@@ -26,6 +26,7 @@ from windlass.frontends.arrays.bound_names import DOUBTFUL, mark_reads
 from windlass.frontends.arrays.calls import call_foreign
 from windlass.frontends.arrays.definitions import code_within, definition_of
 from windlass.frontends.arrays.exits import lower_exits
+from windlass.frontends.arrays.live_names import handed_on, mark_handed_on
 from windlass.frontends.arrays.statements import (
     LOOKING_AT_FRAMES,
     LOOP_BODY,
@@ -166,6 +167,7 @@ def _captured_definition(
     locals_ = {*code.co_varnames, *code.co_cellvars}
     doubtful = {*mark_reads(definition, locals_), *free}
     lower_exits(definition, locals_)
+    mark_handed_on(definition.body, end, code.co_cellvars)
     visitor = _Capturing(locals_, frozenset(code.co_cellvars), doubtful)
     definition.body = [*visitor.capture(definition.body), *end]
     # A name of its own: within, the function's name stands for what it stands for in the user's code.
@@ -356,7 +358,7 @@ class _Capturing(ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> Any:
-        names = assigned([node.target, *node.body])
+        names = handed_on(node, assigned([node.target, *node.body]))
         blocked = not can_stand_alone([node.target, *node.body], self.names) or bool(node.orelse)
         if blocked:
             return self.generic_visit(node)
@@ -389,7 +391,7 @@ class _Capturing(ast.NodeTransformer):
         return ast.copy_location(through, node)
 
     def visit_While(self, node: ast.While) -> Any:
-        names = assigned([node.test, *node.body])
+        names = handed_on(node, assigned([node.test, *node.body]))
         blocked = not can_stand_alone([node.test, *node.body], self.names) or bool(node.orelse)
         self.conditions.add(id(node.test))
         self.generic_visit(node)
@@ -406,7 +408,7 @@ class _Capturing(ast.NodeTransformer):
         return placed(node, [test, body, assign(names, entry), *undefine(names)])
 
     def visit_If(self, node: ast.If) -> Any:
-        names = assigned([*node.body, *node.orelse])
+        names = handed_on(node, assigned([*node.body, *node.orelse]))
         blocked = not can_stand_alone([*node.body, *node.orelse], self.names, loops=True)
         self.conditions.add(id(node.test))
         self.generic_visit(node)

@@ -330,7 +330,7 @@ class ViewTake(ViewStep):
             new = part
         else:
             new = inner.at[tuple(slices)].set(part, unique_indices=True)
-        return jax.lax.dynamic_update_slice(whole, new, self._dynamic_starts())
+        return jax.lax.dynamic_update_slice(whole, new, self._dynamic_starts(), allow_negative_indices=False)
 
     def _static_slices(self) -> tuple[slice, ...]:
         entries = zip(self.starts, self.steps, self.counts, strict=True)
@@ -339,14 +339,14 @@ class ViewTake(ViewStep):
     def _dynamic_starts(self) -> list[Any]:
         """Traced integers where they are, 0 elsewhere."""
         dtype = jnp.result_type(*[start for start in self.starts if not isinstance(start, int)])
-        return [jnp.asarray(0 if isinstance(start, int) else start, dtype) for start in self.starts]
+        return [dtype.type(0) if isinstance(start, int) else jnp.asarray(start, dtype) for start in self.starts]
 
     def _dynamic_part(self, whole: Any) -> Any:
         sizes = [
             extent if isinstance(start, int) else (count - 1) * step + 1
             for start, step, count, extent in zip(self.starts, self.steps, self.counts, whole.shape, strict=True)
         ]
-        return jax.lax.dynamic_slice(whole, self._dynamic_starts(), sizes)
+        return jax.lax.dynamic_slice(whole, self._dynamic_starts(), sizes, allow_negative_indices=False)
 
     def _inner_slices(self) -> list[slice]:
         return [
