@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from windlass.functions import outrunning
 from windlass.functions.undoing import may_need_undoing
 
 SCALE = 2.0
-CALLS = outrunning.RUNS_BEFORE + 4
+CALLS = outrunning.RUNS_BEFORE + 5
 kept = np.ones(3)
 
 
@@ -220,3 +221,11 @@ def test_error_that_no_number_makes_is_raised_where_something_may_be_written(mon
     monkeypatch.setattr(race_of(function, np.ones(2), np.ones(2)), "_function", has_no_memory)
     with pytest.raises(MemoryError):
         function(np.ones(2), np.ones(2))
+@pytest.mark.usefixtures("python_wins")
+def test_calls_that_compile_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would win against a compiler."""
+    monkeypatch.setattr(outrunning, "number_made", count().__next__)
+    function, a, x = wl.jit(update), np.eye(3), np.ones(3)
+    for _ in range(CALLS):
+        function(a, x, 2)
+    assert not is_run_by_python(function, a, x, 2)

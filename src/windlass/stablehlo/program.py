@@ -6,6 +6,7 @@ trace, the program is merged into the module that JAX is building, so that XLA s
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -49,6 +50,13 @@ program_call.multiple_results = True
 
 
 Derived = TypeVar("Derived")
+_made = itertools.count(1)
+_last_made = 0
+
+
+def number_made() -> int:
+    """How many programs this process has compiled or loaded: who measures a call asks before and after it."""
+    return _last_made
 
 
 class TensorProgram:
@@ -175,12 +183,14 @@ class TensorProgram:
 
         Raises ProgramError (WL0433) where XLA can't run.
         """
+        global _last_made
         require_threads()
         found = self._compiled.get(donate)
         if found is None:
             with self._compiling:
                 found = self._compiled.get(donate)
                 if found is None:
+                    _last_made = next(_made)
                     found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
         return found
 
