@@ -36,7 +36,7 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
-from windlass.runtime.settings import native_code_is_allowed, raising_seconds
+from windlass.runtime.settings import native_code_is_allowed, raising_seconds, vector_functions_are_allowed
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
@@ -255,7 +255,9 @@ def _rewrite_module(module: Module, device: Device, rules: RuleSet) -> tuple[Mod
 
 
 def _take_loops(module: Module, name: str) -> Sequence[ElementLoop]:
-    return element_loops.take_element_loops(module, name) if native_code_is_allowed() else ()
+    if not native_code_is_allowed():
+        return ()
+    return element_loops.take_element_loops(module, name, is_exact=not vector_functions_are_allowed())
 
 
 take_loops_by(_take_loops)

@@ -221,6 +221,8 @@ def test_error_that_no_number_makes_is_raised_where_something_may_be_written(mon
     monkeypatch.setattr(race_of(function, np.ones(2), np.ones(2)), "_function", has_no_memory)
     with pytest.raises(MemoryError):
         function(np.ones(2), np.ones(2))
+
+
 @pytest.mark.usefixtures("python_wins")
 def test_calls_that_compile_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would win against a compiler."""

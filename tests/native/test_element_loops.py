@@ -24,8 +24,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ElementLoop]]:
     found: list[ElementLoop] = []
     take = element_loops.take_element_loops
 
-    def noting(*given: Any) -> list[ElementLoop]:
-        loops = take(*given)
+    def noting(*given: Any, **named: Any) -> list[ElementLoop]:
+        loops = take(*given, **named)
         found.extend(loops)
         return loops
 
@@ -185,7 +185,11 @@ def test_rows_are_computed_where_they_are_needed(looked_at: list[ElementLoop]) -
     expect_native(looked_at)
 
 
-def test_functions_of_many_elements_are_left_to_xla(looked_at: list[ElementLoop]) -> None:
+def test_functions_of_many_elements_are_left_to_xla_where_libmvec_may_not_be_used(
+    looked_at: list[ElementLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDLASS_VECTOR_FUNCTIONS", "0")
+
     def run(a: Any) -> Any:
         return lax.fori_loop(1, 30, lambda i, a: a.at[i].set(jnp.exp(-a[i - 1]) * a[i, i]), a)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from windlass.lowering import native_loops
 from windlass.lowering.native_loops import ElementLoop
 from windlass.native import element_loops
 
@@ -24,12 +25,14 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ElementLoop]]:
     found: list[ElementLoop] = []
     take = element_loops.take_element_loops
 
-    def noting(*given: Any) -> list[ElementLoop]:
-        loops = take(*given)
+    def noting(*given: Any, **named: Any) -> list[ElementLoop]:
+        loops = take(*given, **named)
         found.extend(loops)
         return loops
 
     monkeypatch.setattr(element_loops, "WORTH", 0)
+    monkeypatch.setattr(element_loops, "WORTH_OF_ARRAYS", 0)
+    monkeypatch.setattr(native_loops, "LITTLE", 0)
     monkeypatch.setattr(element_loops, "take_element_loops", noting)
     yield found
 
@@ -148,7 +151,7 @@ def test_derivatives_of_loops_over_arrays_are_those_of_tensors() -> None:
 
 
 class Programs:
-    """Draws programs that change arrays in loops, as NumPy code."""
+    """Draws programs that change arrays in loops, and before and after these, as NumPy code."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -202,8 +205,12 @@ class Programs:
 
     def text(self) -> str:
         body = "\n".join(f"        {self.statement()}" for _ in range(self.draw.randint(1, 4)))
+        before, after = (
+            "".join(f"    {self.statement()}\n" for _ in range(self.draw.choice([0, 0, 1, 3]))) for _ in range(2)
+        )
         names = ", ".join(self.names)
-        return f"def program(rounds, {names}):\n    for t in range(rounds):\n{body}\n    return ({names},)\n"
+        loop = f"    for t in range(rounds):\n{body}\n" if self.draw.random() < 0.7 else ""
+        return f"def program(rounds, {names}):\n    t = 1\n{before}{loop}    t = 2\n{after}    return ({names},)\n"
 
     def values(self, seed: int) -> list[Any]:
         numbers = np.random.default_rng(seed)
@@ -225,3 +232,47 @@ def test_drawn_loops_over_arrays_give_the_bits_of_numpy(seed: int, looked_at: li
     exec(compile(text, name, "exec"), names)
     expect_same_bits(names["program"], (3, 0, 1, 2)[seed % 4], *programs.values(seed))
     assert not any("defect" in each.reason for each in looked_at), text
+
+
+def differences(field: Any, coefficient: Any, out: Any) -> None:
+    """What is computed of a temporary at several places of it."""
+    lap = 4.0 * field[1:-1, 1:-1] - (field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2])
+    change = lap[1:, 1:-1] - lap[:-1, 1:-1]
+    flux = np.where(change * (field[2:-1, 2:-2] - field[1:-2, 2:-2]) > 0, 0, change)
+    out[:, :] = field[2:-2, 2:-2] - coefficient * (flux[1:, :] - flux[:-1, :])
+
+
+def parts(a: Any, b: Any) -> Any:
+    """Some of what is written is read before and after."""
+    first = a[:3] + 1
+    a[1:4] = b[2:5] * a[1:4]
+    b[:-1] = a[1:] - b[1:]
+    a[0] = -b[-1]
+    return first, a + b, np.flip(a, 1).copy()
+
+
+STRAIGHT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "differences": (differences, (draw.random((23, 70)), draw.random((19, 66)), np.zeros((19, 66)))),
+    "differences, special": (differences, (SPECIAL, SPECIAL[:3, :6].copy(), np.zeros((3, 6)))),
+    "parts": (parts, tuple(draw.random((2, 9, 5)))),
+    "squares": (lambda a: ((a - 1) ** 2 + a * a,), (SPECIAL,)),
+}
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_array_code_gives_the_bits_of_numpy(name: str, looked_at: list[ElementLoop]) -> None:
+    function, given = STRAIGHT[name]
+    expect_same_bits(lambda _, *arrays: function(*arrays), 1, *given)
+    expect_native(looked_at)
+
+
+def test_functions_of_arrays_are_as_close_as_libmvec_is(looked_at: list[ElementLoop]) -> None:
+    def run(x: Any, y: Any) -> Any:
+        return np.arctan2(np.sin(x), np.cos(y)) + np.exp(-(x**2)) * np.tanh(y), np.log1p(np.abs(x))
+
+    x, y = np.append(draw.standard_normal((2, 500)), SPECIAL.reshape(2, 35), 1)
+    with np.errstate(all="ignore"):
+        wanted = run(x, y)
+    for found, expected in zip(wl.jit(run)(x, y), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    expect_native(looked_at)

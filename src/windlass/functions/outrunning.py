@@ -34,8 +34,10 @@ from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import number_made
 
 RUNS_BEFORE = 3
-"""Runs of a program before Python is tried. Those that compile are not counted (large arrays that begin at another place
-of their cache lines have a program of their own), and the first of the others, for which memory is new, is not timed."""
+"""Runs of a program before Python is tried.
+
+Those that compile are not counted (large arrays that begin at another place of their cache lines have programs of
+their own), and the first of the others, for which memory is new, is not timed."""
 LONG = 0.01
 """Seconds: of a program that takes as long, one run is enough."""
 MOST_TIMES = 4

@@ -133,14 +133,45 @@ LIBRARY = frozenset(
 """What of the C library native code may call."""
 
 _VECTOR_LANES = {"f32": 8, "f64": 4}
-_VECTOR_NAMES: dict[type[Op], str] = {Exponential: "exp", Log: "log", Sine: "sin", Cosine: "cos", Power: "pow"}
-
-VECTOR_FUNCTIONS = {
-    f"_ZGVdN{_VECTOR_LANES[dtype]}{'vv' if name == 'pow' else 'v'}_{name}{'f' if dtype == 'f32' else ''}": name
-    for dtype in _VECTOR_LANES
-    for name in _VECTOR_NAMES.values()
+_VECTOR_NAMES: dict[type[Op], str] = {
+    Exponential: "exp",
+    Log: "log",
+    Sine: "sin",
+    Cosine: "cos",
+    Power: "pow",
+    Tan: "tan",
+    Tanh: "tanh",
+    Atan2: "atan2",
+    Exp2: "exp2",
+    Log2: "log2",
+    Log10: "log10",
+    Cbrt: "cbrt",
+    ExponentialMinusOne: "expm1",
+    LogPlusOne: "log1p",
+    special_functions.Asin: "asin",
+    special_functions.Acos: "acos",
+    special_functions.Atan: "atan",
+    special_functions.Sinh: "sinh",
+    special_functions.Cosh: "cosh",
+    special_functions.Asinh: "asinh",
+    special_functions.Acosh: "acosh",
+    special_functions.Atanh: "atanh",
+    special_functions.Erf: "erf",
+    special_functions.Erfc: "erfc",
 }
-"""The functions of libmvec that native code may call, of AVX2's width: within 4 units in the last place."""
+
+
+def vector_name(kind: type[Op], dtype: str) -> str:
+    """What libmvec calls the function on vectors of AVX2's width; "" if it has none."""
+    name, lanes = _VECTOR_NAMES.get(kind), _VECTOR_LANES.get(dtype)
+    if name is None or lanes is None:
+        return ""
+    many = "vv" if kind in (Power, Atan2) else "v"
+    return f"_ZGVdN{lanes}{many}_{name}{'f' if dtype == 'f32' else ''}"
+
+
+VECTOR_FUNCTIONS = {vector_name(kind, dtype): name for dtype in _VECTOR_LANES for kind, name in _VECTOR_NAMES.items()}
+"""The functions of libmvec that native code may call where there are such: within 4 units in the last place."""
 
 
 _INSTRUCTIONS = (Sqrt, Fma, CopySign, Floor, Ceil, RoundNearestEven, RoundNearestAfz)
@@ -265,7 +296,7 @@ class _Instruction:
         if kind in _INTRINSICS:
             return self.vector_function(kind) or self.intrinsic(_INTRINSICS[kind], *given)
         if kind in _BY_NAME:
-            return self.by_lane(_BY_NAME[kind])
+            return self.vector_function(kind) or self.by_lane(_BY_NAME[kind])
         return None
 
     def compare(self, direction: str) -> str:
@@ -351,12 +382,8 @@ class _Instruction:
     def vector_function(self, kind: type[Op]) -> str | None:
         """The function on all lanes at once, where libmvec has it: in several calls if its vectors are shorter."""
         lanes = _VECTOR_LANES.get(self.dtype, 0)
-        name = _VECTOR_NAMES.get(kind)
-        if not self.is_vector or name is None or not lanes or self.text.width % lanes:
-            return None
-        many = "v" * len(self.given)
-        full = f"_ZGVdN{lanes}{many}_{name}{'f' if self.dtype == 'f32' else ''}"
-        if full not in self.vector_functions:
+        full = vector_name(kind, self.dtype)
+        if not self.is_vector or full not in self.vector_functions or self.text.width % lanes:
             return None
         type_ = f"<{lanes} x {scalar_type(self.dtype)}>"
 

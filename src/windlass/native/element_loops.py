@@ -16,11 +16,12 @@ from windlass.facts.threads import thread_ids
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
 from windlass.loops import Parallel
 from windlass.loops.launch_specification import LaunchSpecification, MemorySpecification, PointerArgument
-from windlass.lowering.native_loops import ElementLoop
+from windlass.lowering.native_loops import ElementLoop, told_of_defect
 from windlass.native.block_plan import compile_kernel
 from windlass.native.complex_pairs import SplitLoop, has_complex
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.refusal import NotNative
+from windlass.native.straight_regions import take_straight_regions
 from windlass.native.tensor_elements import stored_dtype
 from windlass.native.tensor_loops import Entry, LoopFunction, write_loop
 from windlass.native.tensor_regions import take_region
@@ -35,57 +36,62 @@ from windlass.parallel.memory_sums import move_sums_inward
 
 WORTH = 1e5
 """Operations, those of going round included, that a loop does where native code is worth compiling."""
+WORTH_OF_ARRAYS = 1e6
+"""The same for array code outside of loops, with which XLA is not slow."""
 ONE = (1, 1, 1)
 
 
-def take_element_loops(module: Module, name: str) -> list[ElementLoop]:
-    """Replace loops over elements by calls of native code, in place; gives what was found, outer loops first."""
+def take_element_loops(module: Module, name: str, *, is_exact: bool = True) -> list[ElementLoop]:
+    """Replace loops over elements, and array code around them, by calls of native code, in place; gives what was found,
+    outer loops first. Unless it `is_exact`, functions of whole arrays may be those of libmvec."""
     if not is_supported():
         return []
-    return [each for function in module.functions.values() for each in _take_in(function.body, name)]
+    found = [each for function in module.functions.values() for each in _take_in(function.body, name, is_exact)]
+    if len(module.functions) == 1:
+        found += take_straight_regions(module.main.body, f"{name}_arrays", WORTH_OF_ARRAYS, is_exact=is_exact)
+    return found
 
 
-def _take_in(block: Block, name: str) -> Iterator[ElementLoop]:
+def _take_in(block: Block, name: str, is_exact: bool) -> Iterator[ElementLoop]:
     for op in list(block):
         if isinstance(op, While) and op.flops() >= WORTH:
-            found = _taken(op, f"{name}_loop")
+            found = _taken(op, f"{name}_loop", is_exact)
             yield found
             if not found.reason:
                 continue
         for region in op.regions:
             for inner in region.blocks:
-                yield from _take_in(inner, name)
+                yield from _take_in(inner, name, is_exact)
 
 
-def _taken(loop: While, name: str) -> ElementLoop:
+def _taken(loop: While, name: str, is_exact: bool) -> ElementLoop:
     """The loop, which native code takes the place of if there is some."""
     position = loop.source
     try:
         if has_complex(loop):
             split = SplitLoop(loop)
             try:
-                _take(split.loop, name)
+                _take(split.loop, name, is_exact)
             except BaseException:
                 split.undo()
                 raise
             split.accept()
         else:
-            _take(loop, name)
+            _take(loop, name, is_exact)
         return ElementLoop(position, "")
     except NotNative as refusal:
         return ElementLoop(refusal.position or position, refusal.reason)
     except Exception as defect:  # ours, which must not take the user's result away
-        told = (str(defect).splitlines() or [""])[0]
-        return ElementLoop(position, f"a defect of Windlass ({type(defect).__name__}: {told})")
+        return ElementLoop(position, told_of_defect(defect))
 
 
-def _take(loop: While, name: str) -> None:
+def _take(loop: While, name: str, is_exact: bool) -> None:
     """Raises NotNative, before anything is changed."""
     if _is_over_elements(loop):
         with suppress(NotNative):
             _replace(loop, *_compile(loop, name))
             return
-    take_region(loop, name)
+    take_region(loop, name, is_exact=is_exact)
 
 
 def _is_over_elements(loop: While) -> bool:

@@ -15,8 +15,9 @@ import llvmlite
 import llvmlite.binding as llvm_binding
 
 from windlass.diagnostics.cache import keep, read_kept
+from windlass.ir import Op
 from windlass.llvm.object_code import undefined_symbols
-from windlass.native.arithmetic import LIBRARY, VECTOR_FUNCTIONS
+from windlass.native.arithmetic import LIBRARY, VECTOR_FUNCTIONS, vector_name
 from windlass.native.refusal import NotNative
 from windlass.native.wrapped_counters import keep_wrapped_counters
 
@@ -133,6 +134,11 @@ def vector_functions() -> tuple[str, ...]:
     except OSError:
         library = None
     return tuple(name for name in VECTOR_FUNCTIONS if library is not None and _find((library,), name))
+
+
+def has_vector_function(op: Op, *, is_exact: bool) -> bool:
+    """Whether there is a function of libmvec for the op, and it may be used."""
+    return not is_exact and vector_name(type(op), op.operands[0].dtype) in vector_functions()
 
 
 @cache

@@ -37,10 +37,10 @@ class RegionCode(NativeCode):
     phases: tuple[NativeCode, ...]
 
 
-def compile_region(steps: Steps, name: str) -> RegionCode:
+def compile_region(steps: Steps, name: str, *, is_exact: bool) -> RegionCode:
     """Raises NotNative where a phase has no code."""
     phases: list[Phase] = list(steps.phases())
-    codes = [compile_phase(phase, steps.types, name) for phase in phases]
+    codes = [compile_phase(phase, steps.types, name, is_exact=is_exact) for phase in phases]
     writer = _Writer(steps, phases, codes)
     machine = compile_text(writer.text())
     entries = (ctypes.c_void_p * max(len(codes), 1)).from_address(machine.place_of("entries"))

@@ -18,13 +18,13 @@ from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Tensor
 from windlass.ir.captures import captures
 from windlass.loops import LAUNCH_DIMENSIONS, For, Parallel, Yield
 from windlass.loops.launch_specification import LaunchSpecification, MemorySpecification, PointerArgument
-from windlass.native.arithmetic import calls_library
 from windlass.native.block_plan import compile_kernel
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
+from windlass.native.machine import has_vector_function
 from windlass.native.plan import NativeCode
 from windlass.native.refusal import NotNative
 from windlass.native.region_places import Box, effort_of, rows_of, volume
-from windlass.native.tensor_arrays import ArrayWriter, element_in, is_number, is_splat
+from windlass.native.tensor_arrays import ArrayWriter, element_in, is_function, is_number, is_splat
 from windlass.native.tensor_elements import (
     DTYPES,
     FIRST,
@@ -82,15 +82,15 @@ class Phase:
         return elements * effort_of(value, self.memories) / RATE
 
 
-def compile_phase(phase: Phase, types: Sequence[TensorType], name: str) -> NativeCode:
-    """Native code of a phase that is given memories of these types.
+def compile_phase(phase: Phase, types: Sequence[TensorType], name: str, *, is_exact: bool) -> NativeCode:
+    """Native code of a phase that is given memories of these types. If it `is_exact`, it uses no functions of libmvec.
 
     Raises NotNative where there is none, or where it might leave its memories.
     """
     block = Block([BufferType.of("global") for _ in types])
     body = Block([tensor_type((), "i32") for _ in LAUNCH_DIMENSIONS])
     memories = {value: Memory(block.arguments[slot], value.tensor) for value, slot in phase.memories.items()}
-    writer = PhaseWriter(block, memories)
+    writer = PhaseWriter(block, memories, is_exact=is_exact)
     source = phase.values[0].source if isinstance(phase.values[0], Op) else None
     targets = [Memory(block.arguments[slot], types[slot]) for slot in phase.targets]
     with Builder(body, source=source):
@@ -109,7 +109,7 @@ def compile_phase(phase: Phase, types: Sequence[TensorType], name: str) -> Nativ
     launch = next(op for op in function.body if isinstance(op, Parallel))
     fold_known_conditions(launch.body.block, IndexReader.of_launch(launch, thread_ids(function, launch, specification)))
     known = tuple(MemoryFacts(_bytes(type_), byte_width(stored_dtype(type_.dtype))) for type_ in types)
-    facts = LaunchFacts(rows, known, names=tuple(f"array {place}" for place in range(len(types))))
+    facts = LaunchFacts(rows, known, is_exact=is_exact, names=tuple(f"array {place}" for place in range(len(types))))
     code = compile_kernel(function, facts, is_independent=True)
     if code.sites:
         raise NotNative("an access is not known to stay within its array", source)
@@ -123,9 +123,12 @@ def _bytes(type_: TensorType) -> int:
 class PhaseWriter(ArrayWriter):
     """Writes what a thread does. `memories` are those of values that are in one by then."""
 
-    def __init__(self, function: Block, memories: Mapping[Value, Memory]) -> None:
+    def __init__(self, function: Block, memories: Mapping[Value, Memory], *, is_exact: bool) -> None:
         super().__init__(function)
         self._memories = memories
+        self._is_exact = is_exact
+        self._calls_vectors = False
+        """Whether functions of libmvec are called, for which neighbours have to be in the lanes of vectors."""
 
     def block(self, block: Block) -> list[Value]:
         for op in block:
@@ -160,8 +163,10 @@ class PhaseWriter(ArrayWriter):
             raise NotNative(f"{type(op).__name__} of {op.type} has no native code", op.source)
         if isinstance(op, DynamicUpdateSlice) and not is_number(op):
             return Elements(op.tensor, self._updated(op), frozenset())
-        if calls_library(op) and op.tensor.size > MOST_CALLS:
-            raise NotNative(f"{type(op).__name__} of {op.tensor.size} elements in each round", op.source)
+        if is_function(op) and op.tensor.size > MOST_CALLS:
+            if not has_vector_function(op, is_exact=self._is_exact):
+                raise NotNative(f"{type(op).__name__} of {op.tensor.size} elements in each round", op.source)
+            self._calls_vectors = True
         at = self.elements_of(op)
         return at((FIRST,) * len(op.shape)) if is_number(op) else Elements(op.tensor, at, frozenset())
 
@@ -218,6 +223,11 @@ class PhaseWriter(ArrayWriter):
             for each in phase.boxes:
                 self._over(each, (), write)
             return ONE
+        if self._calls_vectors:
+            *others, (first, last) = box
+            places, (_, *rows) = _rows(tuple(others), ids)
+            write((*places, Place(as_i64(ids[0]), first)))
+            return (last - first, *rows)
         kept, run = rows_of(box)
         if not run:
             places, rows = _rows(box[:kept], ids)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from windlass.ir import Op, TensorType, Value
-from windlass.native.arithmetic import calls_library
+from windlass.native.tensor_arrays import is_function
 from windlass.native.work import DIVIDING, FUNCTION
 from windlass.ops.base import BroadcastInDim
 from windlass.ops.creation import Constant
@@ -275,7 +275,7 @@ def operations_of(op: Op) -> int:
         return DIVIDING
     if isinstance(op, Reduce):
         return op.inputs[0].tensor.size // op.tensor.size
-    return FUNCTION if calls_library(op) else int(op.is_elementwise)
+    return FUNCTION if is_function(op) else int(op.is_elementwise)
 
 
 def effort_of(value: Value, kept: Collection[Value]) -> int:

@@ -117,10 +117,22 @@ def steps_of(loop: While) -> Steps:
     memories = {each.value: slot for slot, each in enumerate(given) if each.result is None}
     own = list(range(len(changing)))
     planner.round(loop, changing, own, memories, planner.steps)
-    sizes = [type_.bytes for type_ in planner.types]
-    if sum(sizes) > MOST_ROOM * sum(sizes[: len(given)]) + SMALL_ROOM:
-        raise NotNative(f"it would keep {sum(sizes)} bytes at a time", loop.source)
-    return Steps(planner.types, given, planner.steps)
+    return planner.planned(given, loop)
+
+
+def steps_of_block(block: Block, owned: Sequence[int]) -> tuple[Steps, list[int]]:
+    """The steps of a block that takes and returns arrays, and the memories that what it returns ends in.
+
+    The arguments at the `owned` places may be written. Raises NotNative.
+    """
+    given = [Given(argument, place if place in owned else None) for place, argument in enumerate(block.arguments)]
+    planner = _Planner([each.value.tensor for each in given])
+    memories = dict[Value, int](zip(block.arguments, range(len(given)), strict=True))
+    returned = block.terminator.operands
+    plan = _BlockPlan(planner, block, memories, set(owned), [each for each in returned if not is_number(each)])
+    ends = plan.ends(returned)
+    planner.steps += plan.steps
+    return planner.planned(given, block.terminator), ends
 
 
 def changing_places(loop: While) -> list[int]:
@@ -163,6 +175,13 @@ class _Planner:
         self.types.append(type_)
         return len(self.types) - 1
 
+    def planned(self, given: list[Given], op: Op) -> Steps:
+        """What was planned, for memories that are given first."""
+        sizes = [type_.bytes for type_ in self.types]
+        if sum(sizes) > MOST_ROOM * sum(sizes[: len(given)]) + SMALL_ROOM:
+            raise NotNative(f"it would keep {sum(sizes)} bytes at a time", op.source)
+        return Steps(self.types, given, self.steps)
+
     # -- loops --------------------------------------------------------------------------------------------------------
 
     def round(
@@ -186,15 +205,9 @@ class _Planner:
         if numbers:
             values = tuple(returned[place] for place in numbers)
             plan.steps.append(Phase(values, tuple(slots[place] for place in numbers), dict(plan.memories)))
-        sources: dict[int, int] = {}
-        for place in changing:
-            value = returned[place]
-            if is_number(value):
-                continue
-            found = plan.memories.get(value)
-            if found is None or found not in plan.owned or found in sources.values():
-                found = plan.fill(value)
-            sources[slots[place]] = found
+        arrays = [place for place in changing if not is_number(returned[place])]
+        ends = plan.ends([returned[place] for place in arrays])
+        sources = dict(zip((slots[place] for place in arrays), ends, strict=True))
         steps.append(Round(tuple(test.steps), flag, tuple(plan.steps), tuple(_cycles(sources))))
 
 
@@ -232,6 +245,16 @@ class _BlockPlan:
         for op in block:
             if op is not block.terminator and op in self.roots and op not in self.memories:
                 self._write(op)
+
+    def ends(self, values: Sequence[Value]) -> list[int]:
+        """Memories of their own that hold the values at last."""
+        found: list[int] = []
+        for value in values:
+            slot = self.memories.get(value)
+            if slot is None or slot not in self.owned or slot in found:
+                slot = self.fill(value)
+            found.append(slot)
+        return found
 
     def fill(self, value: Value) -> int:
         """Write a value to a room of its own."""

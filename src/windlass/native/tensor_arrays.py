@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from windlass.ir import Block, BufferType, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.loops import For, If, Yield
+from windlass.native.arithmetic import calls_library
 from windlass.native.refusal import NotNative
 from windlass.native.tensor_elements import (
     FIRST,
@@ -33,8 +34,9 @@ from windlass.ops.base import BroadcastInDim, TensorOp
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant, Iota
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
-from windlass.ops.elementwise import And, Select, Sign
+from windlass.ops.elementwise import And, Multiply, Select, Sign
 from windlass.ops.extremes import Clamp, Maximum, Minimum
+from windlass.ops.functions import Power
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.reduction import Reduce
@@ -188,6 +190,8 @@ class ArrayWriter(ABC):
                 return lambda places: self._gathered(op, places)
             case Reduce():
                 return lambda places: self.folded(op, places)[0]
+            case Power() if is_square(op):
+                return lambda places: self._squared(element(op.operands[0], places))
             case Sign() if not op.tensor.is_complex:
                 return lambda places: self._sign_of(element(op.operand, places))
             case _ if op.is_elementwise and not op.regions:
@@ -200,6 +204,9 @@ class ArrayWriter(ABC):
         copy = op.clone(dict(zip(op.operands, given, strict=True)))
         copy.extra = None
         return copy
+
+    def _squared(self, number: Value) -> Value:
+        return Multiply(number, number)
 
     def _sign_of(self, number: Value) -> Value:
         """-1 or 1; zeros of both signs and NaN are what they are."""
@@ -366,6 +373,17 @@ def as_number(value: Constant) -> Value:
 
 def is_number(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.size == 1
+
+
+def is_square(op: Op) -> bool:
+    """Whether it is `x ** 2`, which NumPy multiplies."""
+    exponent = op.operands[1] if isinstance(op, Power) else None
+    return isinstance(exponent, Constant) and is_splat(exponent) and exponent.value.data.flat[0] == 2
+
+
+def is_function(op: Op) -> bool:
+    """Whether it is a function of the C library."""
+    return calls_library(op) and not is_square(op)
 
 
 def is_splat(value: Value) -> bool:

@@ -18,7 +18,6 @@ from windlass.ir import Argument, Block, BufferType, Builder, Function, Op, Regi
 from windlass.ir.captures import captures
 from windlass.ir.values import Result
 from windlass.loops import LAUNCH_DIMENSIONS, Condition, DoWhile, For, If, Parallel, Yield
-from windlass.native.arithmetic import calls_library
 from windlass.native.refusal import NotNative
 from windlass.native.tensor_arrays import (
     MOST_ELEMENTS,
@@ -26,6 +25,7 @@ from windlass.native.tensor_arrays import (
     as_number,
     buffers_of,
     element_in,
+    is_function,
     is_number,
     is_splat,
 )
@@ -236,7 +236,7 @@ class _LoopsWriter(ArrayWriter):
                     self.values[result] = at((FIRST,) * len(result.shape))
                 elif result.tensor.size > MOST_ELEMENTS:
                     raise NotNative(f"an array of {result.tensor.size} elements is computed in each round", op.source)
-                elif calls_library(op) and result.tensor.size > MOST_CALLS:
+                elif is_function(op) and result.tensor.size > MOST_CALLS:
                     raise NotNative(f"{type(op).__name__} of {result.tensor.size} elements in each round", op.source)
                 else:
                     read = [self.values.get(operand) for operand in op.operands]

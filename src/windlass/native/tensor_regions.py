@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from windlass.ir import Builder, TensorType, Value
 from windlass.native.region_code import bytes_of, compile_region
@@ -15,18 +16,18 @@ from windlass.ops.conversion import byte_width
 from windlass.ops.creation import Constant
 
 
-def take_region(loop: While, name: str) -> None:
+def take_region(loop: While, name: str, *, is_exact: bool) -> None:
     """Replace a loop over arrays by a call of native code, in place.
 
     Raises NotNative, before anything is changed.
     """
     flops = loop.flops()
     steps = steps_of(loop)
-    code = compile_region(steps, re.sub(r"\W+", "_", name))
-    _replace(loop, steps, enter(name, code, _slots(steps), flops))
+    code = compile_region(steps, re.sub(r"\W+", "_", name), is_exact=is_exact)
+    _replace(loop, steps, enter(name, code, slots_of(steps), flops))
 
 
-def _slots(steps: Steps) -> list[Slot]:
+def slots_of(steps: Steps) -> list[Slot]:
     """Those of given memories first, with rooms behind them."""
     slots: list[Slot] = []
     results = 0
@@ -39,17 +40,25 @@ def _slots(steps: Steps) -> list[Slot]:
     return slots
 
 
+def call_with(steps: Steps, call: XlaCall, inputs: Sequence[Value]) -> dict[int, Value]:
+    """Call the code where the active builder is; gives what the memories that it writes hold then."""
+    written = [slot for slot, each in enumerate(steps.given) if each.result is not None]
+    changing = [*written, *range(len(steps.given), len(steps.types))]
+    types: tuple[TensorType, ...] = (
+        *(steps.given[slot].value.tensor for slot in written),
+        *steps.types[len(steps.given) :],
+    )
+    done = call.on(tuple(inputs), types, {slot: number for number, slot in enumerate(written)})
+    return dict(zip(changing, done.results, strict=True))
+
+
 def _replace(loop: While, steps: Steps, call: XlaCall) -> None:
     assert loop.block is not None
-    changing = [(place, each) for place, each in enumerate(steps.given) if each.result is not None]
-    rooms = steps.types[len(steps.given) :]
-    types: tuple[TensorType, ...] = (*(each.value.tensor for _, each in changing), *rooms)
     with Builder(loop.block, before=loop, source=loop.source):
-        inputs = tuple(_outside(each.value, loop) for each in steps.given)
-        done = call.on(inputs, types, {place: number for number, (place, _) in enumerate(changing)})
-    for (_, each), result in zip(changing, done.results, strict=False):
-        assert each.result is not None
-        loop.results[each.result].replace_all_uses_with(result)
+        done = call_with(steps, call, [_outside(each.value, loop) for each in steps.given])
+    for slot, each in enumerate(steps.given):
+        if each.result is not None:
+            loop.results[each.result].replace_all_uses_with(done[slot])
     for place, result in enumerate(loop.results):
         if result.uses:
             result.replace_all_uses_with(loop.operands[place])

@@ -6,7 +6,6 @@ trace, the program is merged into the module that JAX is building, so that XLA s
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -50,13 +49,13 @@ program_call.multiple_results = True
 
 
 Derived = TypeVar("Derived")
-_made = itertools.count(1)
-_last_made = 0
+_made: list[str] = []
+"""The names of the programs that this process has compiled or loaded."""
 
 
 def number_made() -> int:
     """How many programs this process has compiled or loaded: who measures a call asks before and after it."""
-    return _last_made
+    return len(_made)
 
 
 class TensorProgram:
@@ -183,14 +182,13 @@ class TensorProgram:
 
         Raises ProgramError (WL0433) where XLA can't run.
         """
-        global _last_made
         require_threads()
         found = self._compiled.get(donate)
         if found is None:
             with self._compiling:
                 found = self._compiled.get(donate)
                 if found is None:
-                    _last_made = next(_made)
+                    _made.append(self.name)
                     found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
         return found
 
