@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from windlass.communication.choices import collect_choices
 from windlass.communication.counting import count_messages
 from windlass.diagnostics import CommunicationError, Diagnostic, LaunchError
 from windlass.functions.derivatives import DerivativeFunction
@@ -66,11 +67,12 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
         return jax.jit(run).lower(*given).compile(OPTIONS).as_text() or ""
 
     is_ours = isinstance(function, OptimizedFunction | JitFunction | DerivativeFunction)
-    ours = count_messages(compiled(function if is_ours else optimize(function)))
+    with collect_choices() as choices:
+        ours = count_messages(compiled(function if is_ours else optimize(function)))
     with left_to_xla():
         plain = count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
     name = getattr(function, "name", None) or getattr(function, "__name__", "function")
-    return Communication(name, dict(mesh.shape), ours, plain)
+    return Communication(name, dict(mesh.shape), ours, plain, choices)
 
 
 def check_communication(

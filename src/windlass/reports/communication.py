@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
+from windlass.communication.choices import Candidate, Choice
 from windlass.communication.counting import KINDS, Message, bytes_per_run, totals_per_run
 from windlass.reports.mesh_picture import draw_mesh
 from windlass.reports.words import spell_size, table
@@ -35,6 +37,8 @@ class Communication:
     mesh: Mapping[str, int]
     ours: Sequence[Message]
     plain: Sequence[Message]
+    choices: Sequence[Choice] = ()
+    """In which form each program in it is divided, and why."""
 
     @property
     def bytes(self) -> float:
@@ -79,7 +83,18 @@ class Communication:
             for name, messages in (("ours", self.ours), ("plain", self.plain))
         }
         totals = {"bytes": self.bytes, "plain_bytes": self.plain_bytes, "messages": self.messages}
-        return {"name": self.name, "mesh": dict(self.mesh), **totals, **sides}
+        choices = [
+            {
+                "name": choice.name,
+                "chosen": choice.chosen.form,
+                "reason": choice.reason,
+                "forms": [
+                    {"form": each.form, "bytes": each.bytes, "messages": each.messages} for each in choice.candidates
+                ],
+            }
+            for choice in self.choices
+        ]
+        return {"name": self.name, "mesh": dict(self.mesh), **totals, **sides, "choices": choices}
 
     def _along(self, message: Message) -> dict[str, int] | None:
         """How far along each axis of the mesh a permutation goes; None for messages of whole groups."""
@@ -99,14 +114,25 @@ class Communication:
         going: dict[tuple[str, bool], float] = {}
         for each in self.ours:
             for name, step in (self._along(each) or {}).items():
-                going[name, step > 0] = going.get((name, step > 0), 0) + each.bytes
+                going[name, step > 0] = going.get((name, step > 0), 0) + bytes_per_run([each])
         axes = ", ".join(f"{name}={size}" for name, size in self.mesh.items())
         title = (
             f"<b>{escape(self.name)}</b> on a mesh of {escape(axes)}: messages, and the bytes that each device receives"
         )
         rows = [[line.place, _spell(line.ours), _spell(line.plain)] for line in self.lines]
         rows.append(["in a run", *(spell_size(round(each)) for each in (self.bytes, self.plain_bytes))])
-        return f"<p>{title}</p>{draw_mesh(self.mesh, going)}{table(('line', 'Windlass', 'XLA alone'), rows)}"
+        forms = [
+            [choice.name, each.form, _spell_candidate(each), choice.reason if each is choice.chosen else ""]
+            for choice in self.choices
+            for each in choice.candidates
+        ]
+        parts = [
+            f"<p>{title}</p>",
+            draw_mesh(self.mesh, going),
+            table(("line", "Windlass", "XLA alone"), rows),
+            table(("program", "form", "messages", "chosen, since"), forms) if forms else "",
+        ]
+        return "".join(parts)
 
     def __str__(self) -> str:
         axes = ", ".join(f"{name}={size}" for name, size in self.mesh.items())
@@ -127,6 +153,12 @@ class Communication:
         lines.append(f"{'in a run':34}{totals[0]:>20}{totals[1]:>20}")
         for each in self.lines[:MOST_LINES]:
             lines.append(f"{each.place}: XLA alone {_spell(each.plain)}, Windlass {_spell(each.ours)}")
+        for choice in self.choices[:MOST_LINES]:
+            lines.append(f"{choice.name}: {choice}".removeprefix(": "))
+            if len(choice.candidates) > 1:
+                lines += [f"  {each.form:44}{_spell_candidate(each):>30}" for each in choice.candidates]
+        if len(self.choices) > MOST_LINES:
+            lines.append(f"and {len(self.choices) - MOST_LINES} programs more")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -138,6 +170,14 @@ def _where(depth: int, messages: Sequence[Message]) -> str:
     rounds = {each.rounds for each in messages}
     known = f" of {rounds.pop()}" if len(rounds) == 1 and None not in rounds else ""
     return f", each round{known}"
+
+
+def _spell_candidate(candidate: Candidate) -> str:
+    if candidate.bytes is None or candidate.messages is None:
+        return "not counted"
+    if math.isinf(candidate.bytes):
+        return "XLA does not compile it apart"
+    return f"{candidate.messages:g}: {spell_size(round(candidate.bytes))}"
 
 
 def _spell(messages: Sequence[Message]) -> str:

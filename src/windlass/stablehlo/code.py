@@ -14,6 +14,7 @@ from typing import Any
 from weakref import ref
 
 from windlass.autodiff.planning import Plan
+from windlass.communication.choices import Choice, tell_choice
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
@@ -35,13 +36,15 @@ MOST_KEPT = 1 << 20
 class Finished:
     """A program for one kind of device: a name that no other program has, and the text as long as it is kept."""
 
-    __slots__ = ("asks", "symbol", "text")
+    __slots__ = ("asks", "choice", "symbol", "text")
 
-    def __init__(self, symbol: str, text: bytes, asks: bool) -> None:
+    def __init__(self, symbol: str, text: bytes, asks: bool, choice: Choice | None) -> None:
         self.symbol = symbol
         self.text: bytes | None = text
         self.asks = asks
         """Whether loops in it, or native code that it calls, ask whether they are to stop."""
+        self.choice = choice
+        """How it is divided among devices, and why; None where it isn't."""
 
 
 class Code:
@@ -119,10 +122,11 @@ class Code:
         key = (device.name, surroundings)
         found = self._finished.get(key)
         if found is None:
-            text, asks = self._finish(device, surroundings)
+            text, asks, choice = self._finish(device, surroundings)
             digest = hashlib.sha256(text).hexdigest()[:16]  # the same in every process, for JAX's compilation cache
             symbol = "_".join(("windlass", self.name, digest, *(f"{id(callback):x}" for callback in self.callbacks)))
-            found = self._finished[key] = Finished(symbol, text, asks)
+            found = self._finished[key] = Finished(symbol, text, asks, choice)
+        tell_choice(found.choice)
         return found
 
     def read(self, device: Device, surroundings: Surroundings = UNKNOWN) -> bytes:
@@ -135,7 +139,7 @@ class Code:
             found.text = None
         return text
 
-    def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
+    def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool, Choice | None]:
         begun = time.perf_counter()
         module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)
@@ -167,14 +171,15 @@ class Code:
                 finish(form, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
             avoid_miscompilations(form, device, surroundings)
 
+        choice: Choice | None = None
         if self.is_given:
             complete(module)
         else:
-            module = distribute(module, surroundings, device.name, complete)
+            module, choice = distribute(module, surroundings, device.name, complete)
         asks = surroundings.is_whole and device.name == "cpu" and (add_polls(module) > 0 or calls_native_code(module))
         text = export_bytecode(module, within_calls=surroundings.is_partitioned)
         self.seconds["exporting"] = time.perf_counter() - begun
-        return text, asks
+        return text, asks, choice
 
 
 def _copied(module: Module) -> Module:

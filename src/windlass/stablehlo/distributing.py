@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from windlass.communication import count_folds_without_nan, exchange_halos_in, holds_constraints
-from windlass.communication.machines import machine_for
+from windlass.communication.choices import BEFORE_RULES, EXCHANGED, LEFT, Candidate, Choice, explain_choice
+from windlass.communication.machines import Machine, machine_for
 from windlass.ir import Module
 from windlass.lowering.finishing import Surroundings
 from windlass.stablehlo.measuring import Traffic, measure_traffic
+
+
+class Distributed(NamedTuple):
+    """A program in the form that was chosen; why, unless there was nothing to choose."""
+
+    module: Module
+    choice: Choice | None
 
 
 def distribute(
@@ -18,54 +27,69 @@ def distribute(
     platform: str,
     complete: Callable[[Module], None],
     plain: Module | None = None,
-) -> Module:
+) -> Distributed:
     """The program as it is, or with its halos exchanged, or `plain`: as it was before the rules; each is completed.
 
     Rules know of no mesh, and what makes a program cheaper on one device may move elements between devices. So the
     forms are compared: XLA compiles them, and what they communicate is counted. `complete` does, in place, what is done
     to the form that is chosen: so it is done before it is counted.
     """
-    forms = _forms(module, surroundings, platform, plain)
-    for form in forms:
-        complete(form)
-    if len(forms) == 1:
-        return forms[0]
-
-    def measured(form: Module) -> Traffic:
-        return measure_traffic(form, surroundings.shardings, platform)
-
-    wrong = [count_folds_without_nan(form, surroundings.shardings) for form in forms]
-    least = measured(forms[0])
-    if not least.bytes and wrong[0] == min(wrong):
-        return forms[0]
-    # What is left alone is what most often is as good; the others are worth a look only if it is.
-    limit = measured(forms[-1])
-    if math.isinf(limit.bytes):
-        return forms[0]
-    machine = machine_for(platform)
-
-    def badness(place: int, traffic: Traffic) -> tuple[int, bool, float]:
-        """First what is right, then what moves no more bytes than XLA by itself, then what takes the least time."""
-        return wrong[place], traffic.bytes > limit.bytes, machine.cost(*traffic)
-
-    best, least_bad = 0, badness(0, least)
-    last = len(forms) - 1
-    if badness(last, limit) <= least_bad:
-        best, least_bad = last, badness(last, limit)
-        for place in range(last - 1, 0, -1):
-            if (found := badness(place, measured(forms[place]))) <= least_bad:
-                best, least_bad = place, found
-    return forms[best]
-
-
-def _forms(module: Module, surroundings: Surroundings, platform: str, plain: Module | None) -> list[Module]:
-    """The forms that the program may take, what is left to XLA last."""
     is_alone = surroundings.is_left_to_xla or not surroundings.is_partitioned
     if is_alone or not (any(surroundings.shardings) or holds_constraints(module)):
-        return [module]
-    forms: list[Module] = []
-    for each in (module, plain):
+        complete(module)
+        return Distributed(module, None)
+    forms = _forms(module, surroundings, platform, plain)
+    for form in forms.values():
+        complete(form)
+    wrong = {name: count_folds_without_nan(form, surroundings.shardings) for name, form in forms.items()}
+    counted: dict[str, Traffic] = {}
+
+    def measured(name: str) -> Traffic:
+        if name not in counted:
+            counted[name] = measure_traffic(forms[name], surroundings.shardings, platform)
+        return counted[name]
+
+    best = _choose(tuple(forms), wrong, measured, machine_for(platform))
+    candidates = {name: Candidate(name, *counted.get(name, (None, None)), loses_nan=wrong[name]) for name in forms}
+    return Distributed(forms[best], explain_choice(module.name or "", candidates.values(), candidates[best]))
+
+
+def _choose(
+    names: Sequence[str], wrong: Mapping[str, int], measured: Callable[[str], Traffic], machine: Machine
+) -> str:
+    """The best of these forms, of which the last is left to XLA most."""
+    first, *between, last = names if len(names) > 1 else (*names, *names)
+    if first == last:
+        return first
+    least = measured(first)
+    if not least.bytes and wrong[first] == min(wrong.values()):
+        return first
+    # What is left alone is what most often is as good; the others are worth a look only if it is.
+    limit = measured(last)
+    if math.isinf(limit.bytes):
+        return first
+
+    def badness(name: str) -> tuple[int, bool, float]:
+        """First what is right, then what moves no more bytes than XLA by itself, then what takes the least time."""
+        traffic = measured(name)
+        return wrong[name], traffic.bytes > limit.bytes, machine.cost(*traffic)
+
+    best = first
+    if badness(last) <= badness(first):
+        best = last
+        for name in reversed(between):
+            if badness(name) <= badness(best):
+                best = name
+    return best
+
+
+def _forms(module: Module, surroundings: Surroundings, platform: str, plain: Module | None) -> dict[str, Module]:
+    """The forms that the program may take, what is left to XLA last."""
+    forms: dict[str, Module] = {}
+    for each, when in ((module, ""), (plain, BEFORE_RULES)):
         if each is not None:
             exchanged = exchange_halos_in(each, surroundings.shardings, machine_for(platform))
-            forms += [each] if exchanged is None else [exchanged, each]
+            if exchanged is not None:
+                forms[EXCHANGED + when] = exchanged
+            forms[LEFT + when] = each
     return forms

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from windlass.communication.choices import tell_choice
 from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
@@ -50,7 +51,8 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
         finish(form, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
         avoid_miscompilations(form, device, surroundings)
 
-    chosen = distribute(module, surroundings, platforms[0], complete, plain)
+    chosen, choice = distribute(module, surroundings, platforms[0], complete, plain)
+    tell_choice(choice)
     return export_bytecode(chosen, within_calls=surroundings.is_partitioned)
 
 
