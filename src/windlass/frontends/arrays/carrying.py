@@ -12,6 +12,7 @@ from jax.core import Tracer
 
 from windlass.frontends.arrays.array import Array, wrapped
 from windlass.frontends.arrays.containers import note_met
+from windlass.frontends.arrays.joins import keeps
 from windlass.frontends.arrays.sharing import Met, add_doubts, relate
 from windlass.frontends.arrays.states import (
     UNDEFINED,
@@ -428,10 +429,11 @@ class Carried:
         return [jnp.asarray(False)] if self.asks_for_round else []
 
 
-def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
+def settled(carried: Carried, index: Any, body: Advance, is_sure_to_run: bool = False) -> list[list[Any]]:
     """First parts of the names, in the dtypes and shapes that they keep; widens `carried.storages` as needed.
 
-    Raises NotCapturable.
+    Raises NotCapturable, also where a name would change its type by going round; a number may become an array only
+    where there is sure to be a round.
     """
     slots = list(carried.plan.slots.items())
     initial: list[list[Any]] = []
@@ -440,7 +442,6 @@ def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
         initial.append(
             [zeros_like(aval_of(two)) if one is UNDEFINED else jnp.asarray(carried_value(one)) for one, two in pairs]
         )
-    unbound = [[one is UNDEFINED for one in slot.before] for _, slot in slots]
     for _ in range(MOST_TRIALS):
         given: list[list[Any]] = []
         has_new_doubts: list[bool] = []
@@ -452,9 +453,7 @@ def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
             after = body(number, current)
             for position, slot in slots:
                 parts = slot.parts_of(after[position])
-                given.append(
-                    [None if part is UNDEFINED else jax.typeof(jnp.asarray(carried_value(part))) for part in parts]
-                )
+                given.append([part if part is UNDEFINED else _Given.of(part) for part in parts])
                 has_new_doubts.append(slot.add_doubts(parts))
             return after
 
@@ -463,10 +462,10 @@ def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
         carried.storages += more
         is_settled = not any([more, *has_new_doubts, add_doubts(trial.doubts.items())])
         wanted: list[list[Any]] = []
-        for group, avals, were_unbound, (_, slot) in zip(initial, given, unbound, slots, strict=True):
+        for group, ones, (_, slot) in zip(initial, given, slots, strict=True):
             news: list[Any] = []
-            for value, aval, was_unbound in zip(group, avals, were_unbound, strict=True):
-                new = value if aval is None else _widened(value, aval, was_unbound, slot.name)
+            for first, value, one in zip(slot.before, group, ones, strict=True):
+                new = value if one is UNDEFINED else _widened(slot.name, first, value, one, is_sure_to_run)
                 news.append(new)
                 is_settled = (
                     is_settled and value.dtype == new.dtype and value.shape == new.shape and not value.weak_type
@@ -478,10 +477,33 @@ def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
     raise NotCapturable("the dtypes or shapes of names change from step to step")
 
 
-def _widened(value: Any, aval: Any, was_unbound: bool, name: str) -> Any:
-    """A first value in the dtype and shape that it has after a round, too."""
-    if was_unbound:
-        dtype = jnp.promote_types(value.dtype, aval.dtype) if value.shape == aval.shape else aval.dtype
-        return jnp.zeros(common_shape(value.shape, aval.shape, name), dtype)
-    dtype = jnp.promote_types(value.dtype, aval.dtype) if not value.weak_type else aval.dtype
-    return jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), common_shape(value.shape, aval.shape, name))
+@dataclass(frozen=True)
+class _Given:
+    """What a round gives a part of a name: its type, and itself if it is a number of the source."""
+
+    aval: Any
+    number: int | float | complex | None
+
+    @classmethod
+    def of(cls, part: Any) -> _Given:
+        number = part if isinstance(part, int | float | complex) else None
+        return cls(jax.typeof(jnp.asarray(carried_value(part))), number)
+
+
+def _widened(name: str, first: Any, value: Any, given: _Given, is_sure_to_run: bool) -> Any:
+    """A first value in the dtype and shape that it has after a round, too; `first` is what the name holds before.
+
+    Raises NotCapturable.
+    """
+    aval = given.aval
+    dtype = jnp.result_type(value, aval)
+    shape = common_shape(value.shape, aval.shape, name)
+    was = first if isinstance(first, int | float | complex) else value
+    if first is not UNDEFINED and value.shape != shape and not is_sure_to_run:
+        raise NotCapturable(f"'{name}' is a number before, and an array of shape {shape} after a round")
+    if shape != aval.shape:
+        raise NotCapturable(f"'{name}' is an array of shape {shape} before, and a number after a round")
+    is_kept = (first is UNDEFINED and given.number is None and value.weak_type) or keeps(was, value, dtype)
+    if not (is_kept and keeps(given.number if given.number is not None else aval, aval, dtype)):
+        raise NotCapturable(f"'{name}' is {value.dtype} before, and {aval.dtype} after a round")
+    return jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), shape)

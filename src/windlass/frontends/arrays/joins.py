@@ -30,6 +30,7 @@ from windlass.frontends.arrays.states import (
     plain,
     stays,
 )
+from windlass.frontends.arrays.strong_numbers import numbers_are_strong
 from windlass.frontends.arrays.unsure import Returned, gathered, is_bound, possible_value, possibly, spread
 
 NOTHING = object()
@@ -165,27 +166,31 @@ def _type_of(name: str, places: Any, first: Any, second: Any) -> tuple[Any, tupl
     if shapes[0] != shapes[1]:
         one, two = map(_shape, shapes)
         raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
-    keeps = _keeps if places is None else _fits
-    if not all(
-        each.dtype == dtype or keeps(value, each, dtype) for value, each in zip((first, second), avals, strict=True)
-    ):
+    is_kept = keeps if places is None else _fits
+    if not all(is_kept(value, each, dtype) for value, each in zip((first, second), avals, strict=True)):
         one, two = (str(each.dtype) for each in avals)
         raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
     return (None if is_weak else dtype, shapes[0])
 
 
-def _keeps(value: Any, aval: Any, dtype: Any) -> bool:
-    """Whether a value on the way to other code is the same number in the dtype of the other way."""
+def keeps(value: Any, aval: Any, dtype: Any) -> bool:
+    """Whether a value on the way to other code is the same in the dtype that another way gives: it has it already, or
+    is a number of the source that the dtype holds. Numba's numbers have one type on all ways."""
+    if aval.dtype == dtype:
+        return True
+    if numbers_are_strong() and not aval.shape:
+        return aval.dtype.kind != "b"
     value = plain(value)
-    if aval.dtype.kind == "b":
+    if isinstance(value, bool) or not isinstance(value, int | float | complex) or isinstance(value, np.generic):
         return False
-    if isinstance(value, int):
-        return bool(np.asarray(value).astype(dtype).item() == value)
-    return aval.dtype.kind not in "iu" or dtype.kind in "iu" or aval.dtype.itemsize * 8 <= jnp.finfo(dtype).nmant + 1
+    found = np.asarray(value).astype(dtype).item()
+    return bool(found == value) or bool(np.isnan(value))
 
 
 def _fits(value: Any, aval: Any, dtype: Any) -> bool:
-    """Whether a number of Python's is the same in the dtype of the other way."""
+    """Whether a value that the function returns is, in the dtype of the other way, what it is in Python."""
+    if aval.dtype == dtype:
+        return True
     value = plain(value)
     if not aval.weak_type or not isinstance(value, bool | int | float | complex):
         return False

@@ -271,7 +271,8 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
 
     # Python's integers promote weakly, and so does a loop's counter: it starts as Python's 0.
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
-    plan, state = _plan_forgetting(advance, state, abstract, loop, isinstance(trips, int) and trips > 0)
+    is_sure_to_run = isinstance(trips, int) and trips > 0
+    plan, state = _plan_forgetting(advance, state, abstract, loop, is_sure_to_run)
     period = plan.period
     if period > 1 and loop.stops:
 
@@ -286,7 +287,7 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
             current = advance(number * period + offset if period > 1 else number, current)
         return current
 
-    initial = plan.first_parts() if plan.is_settled else settled(carried, abstract, several)
+    initial = plan.first_parts() if plan.is_settled else settled(carried, abstract, several, is_sure_to_run)
 
     def cond(values: Any) -> Any:
         count, limit, inner = values
@@ -388,7 +389,7 @@ def _while_loop(test: Test, loop: Loop, state: State, has_run: Any) -> State:
 
         return run_swapping(Swapping(state, plan.swaps, plan.period), loop.body, state, loop.names, swapping_loop)
     carried = Carried(plan, state)
-    initial = settled(carried, nothing, advance)
+    initial = settled(carried, nothing, advance, has_run is True)
 
     def cond(values: Any) -> Any:
         inner, ran = values

@@ -44,11 +44,16 @@ def with_strong_numbers(is_wanted: bool = True) -> Generator[None]:
         tracing.has_strong_numbers = before
 
 
+def numbers_are_strong() -> bool:
+    """Whether numbers are Numba's here."""
+    tracing = current_tracing()
+    return tracing is not None and tracing.has_strong_numbers
+
+
 def strong_inputs(name: str, inputs: Sequence[Any]) -> list[Any]:
     """What a ufunc is given, in types of which NumPy's promotion makes Numba's."""
-    tracing = current_tracing()
     values = [unwrapped(each) for each in inputs]
-    if tracing is None or not tracing.has_strong_numbers or any(isinstance(each, list | tuple) for each in values):
+    if not numbers_are_strong() or any(isinstance(each, list | tuple) for each in values):
         return list(inputs)
     kinds = [dtype_or_kind(each, is_strong=False) for each in values]
     if all(isinstance(kind, type) or kind in WIDE for kind in kinds):
