@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from windlass.functions.notation import notation
     from windlass.functions.optimize import optimize
     from windlass.functions.rules import check_rule, hole, rewrite
+    from windlass.functions.sharding import mesh, shard
     from windlass.launching.emulation import emulate
     from windlass.launching.explaining import explain
     from windlass.launching.native_kernel import native
@@ -93,10 +94,12 @@ _PLACES = {
     "jacobian": "windlass.functions.derivatives",
     "jit": "windlass.functions.jit",
     "jvp": "windlass.functions.derivatives",
+    "mesh": "windlass.functions.sharding",
     "native": "windlass.launching.native_kernel",
     "notation": "windlass.functions.notation",
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
+    "shard": "windlass.functions.sharding",
     "tune": "windlass.launching.tuning",
     "value_and_grad": "windlass.functions.derivatives",
     "vjp": "windlass.functions.derivatives",
@@ -145,10 +148,12 @@ __all__ = [
     "jacobian",
     "jit",
     "jvp",
+    "mesh",
     "native",
     "notation",
     "optimize",
     "rewrite",
+    "shard",
     "stablehlo",
     "tune",
     "value_and_grad",

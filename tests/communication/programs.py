@@ -307,7 +307,7 @@ def run(program: Program) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests.communication import gradients
+    from tests.communication import bad_input, gradients
     from tests.communication.ways import WAYS, outcome
 
     is_slow = sys.argv[1:] == ["slow"]
@@ -315,4 +315,5 @@ if __name__ == "__main__":
     if not is_slow:
         found |= {way.__name__: outcome(way) for way in WAYS}
         found |= {each.name: gradients.run(each) for each in gradients.GRADIENTS}
+        found |= {name: bad_input.told(case) for name, (case, *_) in bad_input.CASES.items()}
     print(json.dumps(found))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.communication.bad_input import CASES
 from tests.communication.gradients import GRADIENTS, Gradient
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
 from tests.communication.ways import WAYS
@@ -34,6 +35,12 @@ def slow_outcomes() -> dict[str, Any]:
 @pytest.mark.parametrize("way", [way.__name__ for way in WAYS])
 def test_divided_arrays_are_taken_in_every_way(way: str, outcomes: dict[str, Any]) -> None:
     assert outcomes[way] == "right"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_told_word_for_word(case: str, outcomes: dict[str, Any]) -> None:
+    _, *expected = CASES[case]
+    assert outcomes[case] == [line for line in expected if line]
 
 
 def check(program: Program, outcome: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
     `jax.sharding.AbstractMesh` is a mesh of devices that need not be there, thousands if need be; it is compiled as for
     CPUs then.
 
-    Raises LaunchError (WL0941) for what is no mesh, and for arrays that are divided over another one.
+    Raises LaunchError (WL0941) for what is no function or no mesh, and for arrays that are divided over another one.
 
     >>> import jax.numpy as jnp
     >>> mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
@@ -42,6 +42,14 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
     >>> communication(lambda u: u + jnp.roll(u, 1, 0), mesh, u).bytes
     400.0
     """
+    if not callable(function):
+        raise LaunchError(
+            Diagnostic(
+                "WL0941",
+                f"wl.communication needs a function, got {type(function).__name__}",
+                help="pass the function first, then the mesh and the function's arguments",
+            )
+        )
     if not isinstance(mesh, jax.sharding.Mesh | jax.sharding.AbstractMesh):
         raise LaunchError(
             Diagnostic(
@@ -88,13 +96,17 @@ def check_communication(
     Both are of each device, as Windlass compiles the function; all else is as in `communication`, whose report it
     gives.
 
-    Raises CommunicationError (WL0942), which is an AssertionError, with the lines of the source that move most.
+    Raises CommunicationError (WL0942), which is an AssertionError, with the lines of the source that move most, and
+    LaunchError (WL0941) for bounds that are no numbers.
 
     >>> import jax.numpy as jnp
     >>> mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
     >>> check_communication(lambda x: x + jnp.roll(x, 1), mesh, jnp.arange(8.0), max_bytes=0).messages
     0
     """
+    for name, bound in (("max_bytes", max_bytes), ("max_messages", max_messages)):
+        if not (bound is None or (isinstance(bound, int | float | np.number) and bound >= 0)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LaunchError(Diagnostic("WL0941", f"{name} is a number, 0 or more, got {bound!r}"))
     report = communication(function, mesh, *arguments)
     excess: list[str] = []
     if max_bytes is not None and report.bytes > max_bytes:

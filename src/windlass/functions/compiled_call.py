@@ -44,6 +44,7 @@ from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.runtime.memories import ArrayForm
 from windlass.runtime.needed_memory import as_out_of_memory
+from windlass.runtime.placements import as_misplaced, expect_there, is_given_up, named_leaves
 from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.platforms import device_that_runs
@@ -335,13 +336,30 @@ class CompiledCall:
         if self._any_jax and self._written:
             self._refuse_lost_writes(leaves)
         values = self.inputs(leaves)
+        if self._any_jax:
+            self._expect_there(leaves)
         try:
             return self._run(leaves, values)
         except Exception as error:
             original = as_out_of_memory(as_raised(error), self.program.name)
+            if original is error and self._any_jax:
+                original = as_misplaced(error, self._owner.name, self._named(leaves))
             if original is error:
                 raise
             raise original from None
+
+    def _expect_there(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0943): a program on many devices would end the process."""
+        if self._owner.donate or any(map(is_given_up, leaves)):
+            expect_there(self._owner.name, self._named(leaves), self._owner.donate)
+
+    def _named(self, leaves: Sequence[Any]) -> dict[str, Any]:
+        """JAX's arrays among the arguments, by what the user calls them."""
+        structure, marks = self._structure
+        remaining = iter(leaves)
+        given = [mark if mark is not None else next(remaining) for mark in marks]
+        positional, named = jax.tree.unflatten(structure, given)
+        return named_leaves(positional, named, list(self._owner.signature.parameters))
 
     def execute(self, values: Sequence[Any]) -> tuple[list[Any], list[NDArray[Any]]]:
         """What the program gives for its `inputs`, all of it there, and memory that is to be given back."""

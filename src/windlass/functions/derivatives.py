@@ -53,6 +53,7 @@ from windlass.functions.sparse_jacobians import (
     sparse_jacobian,
     sparse_parts,
 )
+from windlass.runtime.placements import as_misplaced
 
 Numbers: TypeAlias = "int | Sequence[int]"
 Names: TypeAlias = "str | Sequence[str] | None"
@@ -88,9 +89,15 @@ class DerivativeFunction(TakesValues, ABC):
         call = pure_call(self.function, positional, named)
         keys = self._keys(call)
         places = 0 if self.is_single else tuple(range(len(keys)))
-        found, aux = self._run(
-            call, keys, self.kind, lambda function, chosen: self._transformed(function, places, chosen)
-        )
+        try:
+            found, aux = self._run(
+                call, keys, self.kind, lambda function, chosen: self._transformed(function, places, chosen)
+            )
+        except (ValueError, RuntimeError) as error:
+            told = as_misplaced(error, f"wl.{self.kind} of {call.name}", call.named_arrays(positional, named))
+            if told is error:
+                raise
+            raise told from None
         return self._give(call, found, aux)
 
     def _keys(self, call: PureCall) -> list[Key]:

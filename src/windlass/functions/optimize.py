@@ -23,6 +23,7 @@ from windlass.functions.trials import Trials, find_trials, key_of_arguments
 from windlass.functions.whole_program import whole_program
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
+from windlass.runtime.placements import as_misplaced, named_leaves, parameter_names
 from windlass.schedules import Schedule, read_schedule
 from windlass.schedules.schedule import fault
 from windlass.stablehlo.differentiating import differentiate
@@ -94,7 +95,13 @@ class OptimizedFunction:
                 found = self._find_fastest(positional, named)
                 if found is not None:
                     return found[1]._jitted(*positional, **named)
-            return self._jitted(*positional, **named)
+            try:
+                return self._jitted(*positional, **named)
+            except (ValueError, RuntimeError) as error:
+                told = as_misplaced(error, self.name, named_leaves(positional, named, parameter_names(self.function)))
+                if told is error:
+                    raise
+                raise told from None
 
     def _with_types(self) -> AbstractContextManager[Any]:
         """Floats of limbs are written as f64, whatever JAX's flag says."""

@@ -30,6 +30,7 @@ from windlass.functions.optimize import OptimizedFunction
 from windlass.launching.jax_function import is_kernel_function
 from windlass.launching.launch import Launch
 from windlass.runtime.arguments import order_arguments
+from windlass.runtime.placements import named_leaves
 from windlass.stablehlo.program import TensorProgram
 
 Key: TypeAlias = "int | str"
@@ -81,6 +82,10 @@ class PureCall:
     def argument(self, key: Key) -> Any:
         """The argument, made of JAX values."""
         return jax.tree.unflatten(self.trees[key], [self.values[place] for place in self.places[key]])
+
+    def named_arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """JAX's arrays among arguments of this call, by what the user calls them."""
+        return named_leaves(positional, named, [] if self.signature is None else list(self.signature.parameters))
 
     def precision(self) -> AbstractContextManager[Any]:
         """The context in which JAX holds the values as they are."""

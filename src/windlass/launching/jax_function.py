@@ -25,6 +25,7 @@ from windlass.runtime.arguments import check_array, check_dtype, order_arguments
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.placements import as_misplaced, named_leaves
 from windlass.stablehlo.code import NO_PLAN
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def jax_function(
         return plain(*arguments)
 
     def plain(*arguments: Any) -> Any:
+        try:
+            return launched(*arguments)
+        except (ValueError, RuntimeError) as error:
+            names = [parameter.name for parameter in signature.parameters]
+            told = as_misplaced(error, kernel.name, named_leaves(arguments, {}, names))
+            if told is error:
+                raise
+            raise told from None
+
+    def launched(*arguments: Any) -> Any:
         key = key_of(arguments)
         form = forms.get(key)
         if form is not None:
