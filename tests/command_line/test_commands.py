@@ -19,7 +19,7 @@ import windlass as wl
 from windlass.command_line import doctor
 from windlass.command_line.program import run
 from windlass.diagnostics import WindlassError
-from windlass.stablehlo import calibrating
+from windlass.stablehlo import calibrating, calibrating_messages
 
 KERNELS = """\
 struct Grid { int rows, columns; float spacing; };
@@ -275,8 +275,11 @@ def test_doctor_measures_costs_where_asked(
 ) -> None:
     monkeypatch.setenv("WINDLASS_CACHE", str(tmp_path))
     monkeypatch.setattr(calibrating, "measure", lambda: {"bandwidth": 2e10})
+    monkeypatch.setattr(calibrating_messages, "calibrate", lambda _: None)
     assert run(["doctor", "--calibrate"]) == 0
-    assert re.search(r"2e\+10 B/s.*\(measured here\)", capsys.readouterr().out, re.DOTALL)
+    printed = capsys.readouterr().out
+    assert re.search(r"2e\+10 B/s.*\(measured here\)", printed, re.DOTALL)
+    assert "messages between devices of cpu can't be measured here" in printed
 
 
 def test_doctor_ends_with_status_1_where_a_check_fails(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import shutil
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import metadata
@@ -21,7 +23,7 @@ from windlass.diagnostics.cache import cache_directory
 from windlass.diagnostics.limits import address_limit
 from windlass.facts.cost import CPU
 from windlass.reports.words import spell_size
-from windlass.stablehlo import calibrating
+from windlass.stablehlo import calibrating, calibrating_messages
 
 PACKAGES = ("jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")
 PROBE = """\
@@ -54,10 +56,14 @@ def examine(calibrate: bool = False) -> bool:
     table.add_row("windlass", wl.__version__)
     for package in PACKAGES:
         table.add_row(package, version_of(package))
-    for title, text in (*_devices(), *_caches(), *_costs(calibrate)):
+    for title, text in (*_devices(), *_caches(), *_costs(calibrate), *_messages(calibrate)):
         table.add_row(title, text)
     console.print(table)
     return _run_checks(console)
+
+
+def _has_devices() -> bool:
+    return _devices()[0][1].partition(":")[0] != "none"
 
 
 def _devices() -> list[tuple[str, str]]:
@@ -115,6 +121,24 @@ def _costs(calibrate: bool) -> list[tuple[str, str]]:
     lines = [("costs", f"{text} ({'measured here' if measured else 'as they come'})")]
     if calibrate and not calibrating.is_calibrated():
         lines.append(("", f"used with {calibrating.VARIABLE}=on in the environment"))
+    return lines
+
+
+def _messages(calibrate: bool) -> list[tuple[str, str]]:
+    """What a message between devices costs, for the CPU and for other devices where there are several."""
+    import jax
+
+    lines: list[tuple[str, str]] = []
+    counts = Counter(device.platform for device in jax.devices()) if _has_devices() else Counter[str]()
+    for kind in ("cpu", *(kind for kind, count in counts.items() if kind != "cpu" and count > 1)):
+        found = calibrating_messages.calibrate(kind) if calibrate else None
+        machine = found or calibrating_messages.machine_at(kind, 2)
+        copies = "" if machine.copies == math.inf else f", copies {machine.copies:.2g} B/s"
+        origin = "measured here" if machine == calibrating_messages.measured_machine(kind) else "as they come"
+        text = f"{kind}: {1e6 * machine.latency:.2g} µs, {machine.bandwidth:.2g} B/s{copies} ({origin})"
+        lines.append(("" if lines else "messages", text))
+        if calibrate and found is None:
+            lines.append(("", f"messages between devices of {kind} can't be measured here"))
     return lines
 
 

@@ -57,14 +57,14 @@ def cpu_device() -> Device:
 
 def calibrated_cpu(anew: bool = False) -> Device:
     """This machine's CPU; measured, which takes about a second, if it hasn't been yet or is to be `anew`."""
-    path = cache_directory() / f"cpu-{_machine_key()}.json"
+    path = cache_directory() / f"cpu-{machine_key()}.json"
     if not anew:
         known = _found.get(path) or _read(path)
         if known is not None:
             _found[path] = known
             return known
     numbers = measure()
-    _write(path, numbers)
+    write_numbers(path, numbers)
     _found[path] = device_from(numbers)
     return _found[path]
 
@@ -92,8 +92,8 @@ def constants_of(device: Device) -> dict[str, float]:
     return {name: rates[name] if name in rates else getattr(device, name) for name in MEASURED}
 
 
-def _machine_key() -> str:
-    """Another one for another machine and jaxlib."""
+def machine_key() -> str:
+    """A text for the names of files: another one for another machine and jaxlib."""
     key = "\0".join((describe_machine(), version("jaxlib"), *MEASURED))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
@@ -105,7 +105,8 @@ def _read(path: Path) -> Device | None:
     return None
 
 
-def _write(path: Path, numbers: dict[str, float]) -> None:
+def write_numbers(path: Path, numbers: dict[str, float]) -> None:
+    """Keep what was measured in a file, which is there as a whole or not at all."""
     with suppress(OSError):
         handle, unfinished = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".unfinished", dir=path.parent)
         with os.fdopen(handle, "w") as file:

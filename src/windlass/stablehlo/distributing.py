@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from windlass.communication import count_folds_without_nan, exchange_halos_in, holds_constraints
 from windlass.communication.choices import BEFORE_RULES, EXCHANGED, LEFT, Candidate, Choice, explain_choice
-from windlass.communication.machines import Machine, machine_for
+from windlass.communication.machines import Machine
 from windlass.ir import Module
 from windlass.lowering.finishing import Surroundings
+from windlass.stablehlo.calibrating_messages import machine_at
 from windlass.stablehlo.measuring import Traffic, measure_traffic
 
 
@@ -38,7 +39,9 @@ def distribute(
     if is_alone or not (any(surroundings.shardings) or holds_constraints(module)):
         complete(module)
         return Distributed(module, None)
-    forms = _forms(module, surroundings, platform, plain)
+    devices = max((each.mesh.devices for each in surroundings.shardings if each is not None), default=1)
+    machine = machine_at(platform, devices)
+    forms = _forms(module, surroundings, machine, plain)
     for form in forms.values():
         complete(form)
     wrong = {name: count_folds_without_nan(form, surroundings.shardings) for name, form in forms.items()}
@@ -49,7 +52,7 @@ def distribute(
             counted[name] = measure_traffic(forms[name], surroundings.shardings, platform)
         return counted[name]
 
-    best = _choose(tuple(forms), wrong, measured, machine_for(platform))
+    best = _choose(tuple(forms), wrong, measured, machine)
     candidates = {name: Candidate(name, *counted.get(name, (None, None)), loses_nan=wrong[name]) for name in forms}
     return Distributed(forms[best], explain_choice(module.name or "", candidates.values(), candidates[best]))
 
@@ -83,12 +86,12 @@ def _choose(
     return best
 
 
-def _forms(module: Module, surroundings: Surroundings, platform: str, plain: Module | None) -> dict[str, Module]:
+def _forms(module: Module, surroundings: Surroundings, machine: Machine, plain: Module | None) -> dict[str, Module]:
     """The forms that the program may take, what is left to XLA last."""
     forms: dict[str, Module] = {}
     for each, when in ((module, ""), (plain, BEFORE_RULES)):
         if each is not None:
-            exchanged = exchange_halos_in(each, surroundings.shardings, machine_for(platform))
+            exchanged = exchange_halos_in(each, surroundings.shardings, machine)
             if exchanged is not None:
                 forms[EXCHANGED + when] = exchanged
             forms[LEFT + when] = each
