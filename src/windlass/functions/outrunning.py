@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.frontends.arrays.tracing import is_users_own
+from windlass.frontends.arrays.unknown_lengths import Leaving
 from windlass.functions.specialization import Static
 from windlass.functions.undoing import may_need_undoing
 from windlass.runtime.settings import trials_are_allowed
@@ -97,7 +98,7 @@ class Race:
         self._seen = seen
         self._integers = [number for number, leaf in enumerate(leaves) if isinstance(leaf, int | np.integer)]
         self._standings: dict[tuple[Any, ...], Standing] = {}
-        self._shapes: list[tuple[bool, np.dtype, tuple[int, ...]]] = []
+        self._shapes: list[tuple[bool, np.dtype, tuple[int, ...] | None]] = []
         """Of each result that is computed, whether it is an array, its dtype and its shape."""
 
     def run(self, leaves: Sequence[Any], positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -215,13 +216,19 @@ class Race:
     def _is_alike(self, wanted: Any, leaves: Sequence[Any], found: Any, given: Sequence[Any]) -> bool:
         """Whether Python's result, and what it wrote, are those of the program."""
         aliases, _ = self._call.outcome
-        values = [value for value, alias in zip(jax.tree.leaves(wanted), aliases, strict=True) if alias is None]
-        self._shapes = [(isinstance(each, np.ndarray), np.asarray(each).dtype, np.shape(each)) for each in values]
+        pairs = zip(jax.tree.leaves(wanted), aliases, strict=True)
+        computed = [(value, alias) for value, alias in pairs if alias is None or isinstance(alias, Leaving)]
+        values = [value for value, _ in computed]
+        self._shapes = [
+            (isinstance(each, np.ndarray), np.asarray(each).dtype, np.shape(each) if alias is None else None)
+            for each, alias in computed
+        ]
         try:
             found = self._as_of_program(found, given)
         except _Differs:
             return False
-        others = [value for value, alias in zip(jax.tree.leaves(found), aliases, strict=True) if alias is None]
+        pairs = zip(jax.tree.leaves(found), aliases, strict=True)
+        others = [value for value, alias in pairs if alias is None or isinstance(alias, Leaving)]
         pairs = [*zip(values, others, strict=True), *((leaves[each], given[each]) for each in self._call.written)]
         return all(_are_close(np.asarray(one), np.asarray(other)) for one, other in pairs)
 
@@ -240,7 +247,7 @@ class Race:
         for value, alias in zip(values, aliases, strict=True):
             if isinstance(alias, Static):
                 results.append(alias.value)
-            elif alias is not None:
+            elif isinstance(alias, int):
                 if value is not leaves[alias]:
                     raise _Differs
                 results.append(value)
@@ -252,9 +259,12 @@ class Race:
         return jax.tree.unflatten(structure, results)
 
 
-def _as_result(value: Any, is_array: bool, dtype: np.dtype, shape: tuple[int, ...], owners: Sequence[Any]) -> Any:
+def _as_result(
+    value: Any, is_array: bool, dtype: np.dtype, shape: tuple[int, ...] | None, owners: Sequence[Any]
+) -> Any:
+    """A result of Python's; the shape is None where it is another from call to call."""
     if is_array:
-        if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
+        if type(value) is not np.ndarray or value.dtype != dtype or shape not in (None, value.shape):
             raise _Differs
         is_shared = not value.flags.writeable or any(np.may_share_memory(value, owner) for owner in owners)
         return value.copy() if is_shared else value

@@ -225,6 +225,8 @@ class _Taking:
 
     def _of_unknown_length(self, value: UnknownLength, name: str | None) -> Way:
         memory = value.memory
+        if memory.may_be:
+            raise CannotLeave(name, "an array that may be one of several")
         if memory in self._cut or memory in self._storages or memory in self._fresh or value.has_views:
             raise CannotLeave(name, "a view of an array whose length data decide")
         if id(value) in self._made:

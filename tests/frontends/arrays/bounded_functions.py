@@ -244,3 +244,84 @@ def norms(x, m):
 
 OF_FLOATS = [each for each in list(globals().values()) if callable(each) and each not in (*EVERYWHERE, *OF_ORDERED)]
 """For floats."""
+
+
+def shrinks(x, m):
+    p = x[m]
+    while len(p) > 1:
+        p = p[1:]
+    return p
+
+
+def shrinks_from_a_known_length(x, m):
+    p = x.copy()
+    s = 0.0
+    for i in range(20):
+        p = p[p > 0.1 * i]
+        s += p.sum()
+    return p, s
+
+
+def diverges(x, m):
+    z = x.copy()
+    c = x * 0.5
+    n = np.zeros(x.size, int)
+    k = np.arange(x.size)
+    for i in range(20):
+        if not len(z):
+            break
+        z *= z
+        z += c
+        far = np.abs(z) > 2
+        n[k[far]] = i + 1
+        far = ~far
+        z, c, k = z[far], c[far], k[far]
+    return n, z, k
+
+
+def is_one_of_two(x, m):
+    if x.sum() > 0:
+        p = x[m]
+    else:
+        p = np.sort(x[~m])
+    if p.sum() > 1:
+        p = p[1:]
+    return p, p.sum()
+
+
+def empties_a_list_of_places(x, m):
+    todo = np.flatnonzero(m)
+    n = 0
+    while todo.size:
+        n += todo.sum()
+        todo = todo[1:]
+    return n
+
+
+def halves_until_all_are_small(x, m):
+    while True:
+        k = np.flatnonzero(x > 2)
+        if len(k) == 0:
+            break
+        x[k] /= 2
+
+
+OF_LOOPS = [shrinks, shrinks_from_a_known_length, diverges, is_one_of_two, empties_a_list_of_places,
+            halves_until_all_are_small]  # fmt: skip
+"""That go round, or meet where ways do."""
+
+
+def may_be_the_callers(x, m):
+    if x.sum() > 0:
+        x = x[m]
+    x += 1
+    return x
+
+
+def may_be_another(x, m):
+    q = x[m]
+    p = q
+    for _ in range(10):
+        p += 1
+        p = p[p < 5]
+    return p, q

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+import windlass as wl
 from tests.frontends.arrays import bounded_functions as functions
 from tests.frontends.arrays.running import whole
 
@@ -93,3 +94,29 @@ def test_what_masks_pick_of_nothing_or_one_is_numpys(function: Callable[..., Any
     if size == 0 and function in NOT_OF["nothing"]:
         return
     assert_numpys(function, VECTORS["floats"][:size], masks=["0" * size, "1" * size][: size + 1])
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("function", functions.OF_LOOPS, ids=_named)
+def test_what_goes_round_is_numpys(function: Callable[..., Any]) -> None:
+    assert_numpys(function, VECTORS["floats"])
+
+
+@pytest.mark.parametrize("function", [functions.may_be_the_callers, functions.may_be_another])
+def test_a_name_of_one_of_two_arrays_is_pythons(function: Callable[..., Any]) -> None:
+    with pytest.raises(wl.WindlassError, match="WL0908"):
+        whole(function)(VECTORS["floats"].copy(), VECTORS["floats"] > 0)
+    compiled = wl.jit(function)
+    for vector in (VECTORS["floats"], -VECTORS["floats"]):
+        mask = vector > 0
+        assert_same(outcome(compiled, vector, mask), outcome(function, vector, mask), function.__name__)
+
+
+def test_trials_compare_results_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    compiled = wl.jit(functions.shrinks_from_a_known_length)
+    vector = VECTORS["floats"]
+    for number in range(6):
+        mask = vector > number - 3
+        wanted = outcome(functions.shrinks_from_a_known_length, vector * number, mask)
+        assert_same(outcome(compiled, vector * number, mask), wanted, "shrinks")

@@ -17,6 +17,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Scalar
+from windlass.frontends.arrays.forms import Form, FormsDiffer, form_to_meet, meeting, with_forms
 from windlass.frontends.arrays.joins import Join, Sharing, join_of
 from windlass.frontends.arrays.kept_objects import keeping_objects
 from windlass.frontends.arrays.sharing import add_doubts, doubts_now, put_back
@@ -156,19 +157,35 @@ def _plan(then: Body, otherwise: Body, state: State, names: Sequence[str]) -> Br
     outer = known_outside()
     trials = [run_on_trial(lambda: then(*state)), run_on_trial(lambda: otherwise(*state))]
     plan = BranchPlan(trials, {}, {})
+    forms: dict[int, Form] = {}
     for position, before in enumerate(state):
         first, second = (trial.after[position] for trial in trials)
         if stays(before, first, outer) and stays(before, second, outer):
             continue
         if first is second or stays(first, second, outer):
             plan.fixed[position] = first
+        elif (form := form_to_meet(first, second)) is not None:
+            forms[position] = form
         else:
             plan.joins[position] = join_of(names[position] if names else "", first, second, outer)
+    if forms:
+        raise FormsDiffer(forms)
     return plan
 
 
 def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence[str] = ()) -> State:
     """The state after one operation that runs either side. Raises NotCapturable."""
+    return meeting(
+        lambda forms: (
+            _branch_in(test, with_forms(then, forms), with_forms(otherwise, forms), state, names)
+            if forms
+            else _branch_in(test, then, otherwise, state, names)
+        )
+    )
+
+
+def _branch_in(test: Any, then: Body, otherwise: Body, state: State, names: Sequence[str]) -> State:
+    """The same, in forms that names have where the ways meet."""
     plan = _plan(then, otherwise, state, names)
     written = plan.written()
     truth = truth_of(test)

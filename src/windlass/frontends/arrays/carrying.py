@@ -12,6 +12,7 @@ from jax.core import Tracer
 
 from windlass.frontends.arrays.array import Array, wrapped
 from windlass.frontends.arrays.containers import note_met
+from windlass.frontends.arrays.forms import Form, FormsDiffer, form_to_meet
 from windlass.frontends.arrays.joins import keeps
 from windlass.frontends.arrays.sharing import Met, add_doubts, relate
 from windlass.frontends.arrays.states import (
@@ -241,6 +242,7 @@ def _plan_from(
     Raises NotCapturable.
     """
     plan = LoopPlan({}, 1, trial.written)
+    forms: dict[int, Form] = {}
     moving: list[int] = []
     for position, (before, after) in enumerate(zip(state, trial.after, strict=True)):
         if stays(before, after, outer):
@@ -253,9 +255,15 @@ def _plan_from(
         elif before is UNDEFINED and position not in stops and is_bound(after) is True and not _is_traced(after):
             plan.fixed[position] = after
         else:
+            form = form_to_meet(before, after)
+            if form is not None:
+                forms[position] = form
+                continue
             if isinstance(before, Array) and before.storage in trial.written:
                 raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
             plan.slots[position] = _slot_of(name, before, after, outer, trial)
+    if forms:
+        raise FormsDiffer(forms)
     note_sharing(list(plan.slots.values()))
     plan.is_settled = (
         not moving

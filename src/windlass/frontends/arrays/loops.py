@@ -7,7 +7,7 @@ holds what it would hold in NumPy, for the loop's body is repeated until the nam
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
@@ -21,6 +21,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Scalar
 from windlass.frontends.arrays.branches import branch
 from windlass.frontends.arrays.carrying import Carried, LoopPlan, plan_of, settled
+from windlass.frontends.arrays.forms import Form, in_forms, meeting, with_forms
 from windlass.frontends.arrays.kept_objects import keeping_objects
 from windlass.frontends.arrays.rounds import Rounds, rounds_of
 from windlass.frontends.arrays.statements import LOOP_BODY, PREFIX
@@ -254,6 +255,10 @@ class Loop:
         self.names = names
         self.stops = stops
 
+    def within(self, forms: Mapping[int, Form]) -> Loop:
+        """The loop with the names in these forms after each round."""
+        return Loop(with_forms(self.body, forms), self.names, self.stops) if forms else self
+
     def has_left(self, state: State) -> Any:
         """Whether the loop has been left early: a boolean, or a traced one."""
         return left_by([state[position] for position in self.stops])
@@ -264,6 +269,11 @@ class Loop:
 
 def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
     """Raises NotCapturable."""
+    return meeting(lambda forms: _for_loop_in(loop.within(forms), in_forms(state, forms), rounds, trips))
+
+
+def _for_loop_in(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
+    """The same, in forms that names go round in."""
 
     def advance(number: Any, current: State) -> State:
         with _within(loops=1):
@@ -370,6 +380,11 @@ def _while_loop(test: Test, loop: Loop, state: State, has_run: Any) -> State:
 
     Raises NotCapturable, also where the test does more.
     """
+    return meeting(lambda forms: _while_loop_in(test, loop.within(forms), in_forms(state, forms), has_run))
+
+
+def _while_loop_in(test: Test, loop: Loop, state: State, has_run: Any) -> State:
+    """The same, in forms that names go round in."""
 
     def advance(number: Any, current: State) -> State:
         with _within(loops=1):

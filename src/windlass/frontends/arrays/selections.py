@@ -124,6 +124,11 @@ class Selection(UnknownLength):
         return found
 
     @property
+    def axes(self) -> list[tuple[int, bool]]:
+        known = [(extent, False) for extent in self.base.shape]
+        return [*known[: self.axis], (self.mask.size, True), *known[self.axis + self.mask.ndim :]]
+
+    @property
     def memory(self) -> Storage:
         return self.base.storage
 
@@ -238,7 +243,7 @@ class Selection(UnknownLength):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Selection) and index.dtype == np.bool_ and self.ndim == index.ndim == 1:
             if self.has_mask_of(index):
-                return Selection(self.base, self.mask & jnp.asarray(index.base.value), self.axis)
+                return Selection(self.base.copy(), self.mask & jnp.asarray(index.base.value), self.axis)
             index = index.span
         entries = index if isinstance(index, tuple) else (index,)
         if self.axis == 0 and is_all(entries[0]) and _are_plain(entries[1:]):

@@ -94,6 +94,10 @@ class Span(UnknownLength):
         return self
 
     @property
+    def axes(self) -> list[tuple[int, bool]]:
+        return [(each.room, True) if isinstance(each, Length) else (each, False) for each in self.extents]
+
+    @property
     def memory(self) -> Storage:
         return self.view.storage
 

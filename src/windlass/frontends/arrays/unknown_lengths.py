@@ -71,6 +71,11 @@ class UnknownLength:
         raise NotImplementedError
 
     @property
+    def axes(self) -> list[tuple[int, bool]]:
+        """For each axis how many elements it has at most, and whether data decide how many it has."""
+        raise NotImplementedError
+
+    @property
     def memory(self) -> Storage:
         """The memory that its elements are in."""
         raise NotImplementedError
