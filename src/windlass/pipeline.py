@@ -114,7 +114,8 @@ class RaisedLaunch:
         is_other = ops.holds_composites(self.tensor) or has_lowered(self.rewrites)
         whole = partial(_differentiable_module, self.tensor) if is_other else None
         module = Module([function], function.name)
-        return TensorProgram(module, is_exact=is_exact, seconds=self.seconds, differentiable=whole)
+        plain = partial(_plain_module, self.tensor) if function is self.optimized else None
+        return TensorProgram(module, is_exact=is_exact, seconds=self.seconds, differentiable=whole, plain=plain)
 
     @cached_property
     def least_memory(self) -> int:
@@ -226,6 +227,13 @@ def _optimize_whole(function: Function, device: Device) -> Function:
 
 def _differentiable_module(function: Function) -> Module:
     return optimize_before_derivatives(Module([function], function.name), device_that_runs())
+
+
+def _plain_module(function: Function) -> Module:
+    """The function as it was raised, with the ops that define them in the place of functions of floats."""
+    copy = function.clone()
+    ops.expand_composites(copy.body)
+    return Module([copy], function.name)
 
 
 # -- whole programs ---------------------------------------------------------------------------------------------------

@@ -260,6 +260,17 @@ def gradient_of_a_step(u: Any) -> Any:
     return jax.grad(lambda u: (heat(u) ** 2).sum())(u)
 
 
+@program("4x2", ideal=2 * (16 + 12), messages=4)
+def a_mask_from_before_the_loop(u: Any) -> Any:
+    wet = u[1:-1, 1:-1] * 2 > 0.7
+
+    def step(u: Any) -> Any:
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        return (u.at[1:-1, 1:-1].set(jnp.where(wet, 0.25 * around, u[1:-1, 1:-1])),)
+
+    return repeated(step, u)[0]
+
+
 # -- three axes -------------------------------------------------------------------------------------------------------
 
 

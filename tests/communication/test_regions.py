@@ -246,3 +246,22 @@ def test_folds_close_the_ring_for_what_begins_before_the_first_device() -> None:
     assert exchanged is not None
     (found,) = evaluate(exchanged.main, [np.arange(24.0)])
     assert found == 276.0
+
+
+def test_what_no_region_can_do_parts_two_regions() -> None:
+    """A long reversal is left to XLA; what is shorter than the divided extent goes to it, and comes from it."""
+    block = Block([tensor_type((24,), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        inner = Add(slice_along(u, 0, 0, 22), slice_along(u, 0, 2, 24))
+        turned = Reverse(inner, (0,))
+        again = Subtract(Multiply(turned, inner), slice_along(u, 0, 1, 23))
+        Return((DynamicUpdateSlice(u, again, (Constant.of(1, "i32"),)),))
+    module = Module([Function("main", block)])
+    exchanged = exchange_halos_in(module, [CASES[0][1]])
+    assert exchanged is not None
+    left = [type(op) for op in exchanged.main.body if not isinstance(op, Opaque)]
+    assert left.count(Reverse) == 1
+    assert not {Add, Multiply, Subtract, DynamicUpdateSlice} & set(left)
+    array = np.random.default_rng(1).random(24)
+    np.testing.assert_array_equal(evaluate(exchanged.main, [array])[0], evaluate(module.main, [array])[0])

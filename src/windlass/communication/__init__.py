@@ -8,6 +8,18 @@ divide. The program computes the same on any sharding. `counting` tells what a c
 Start reading at `exchanging.py`; `places.py` has the idea.
 """
 
-from windlass.communication.exchanging import count_folds_without_nan, exchange_halos_in, holds_constraints
+from windlass.communication.exchanging import (
+    Exchanged,
+    count_folds_without_nan,
+    exchange_and_estimate,
+    exchange_halos_in,
+    holds_constraints,
+)
 
-__all__ = ["count_folds_without_nan", "exchange_halos_in", "holds_constraints"]
+__all__ = [
+    "Exchanged",
+    "count_folds_without_nan",
+    "exchange_and_estimate",
+    "exchange_halos_in",
+    "holds_constraints",
+]

@@ -24,6 +24,8 @@ class Candidate:
     messages: float | None = None
     loses_nan: int = 0
     """How many maxima and minima XLA would take over devices, where it loses NaN."""
+    is_estimate: bool = False
+    """Whether bytes and messages are known, or guessed, without compiling it: it moves too much to look closer."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,17 @@ class Choice:
 
     def __str__(self) -> str:
         return f"{self.chosen.form}: {self.reason}"
+
+    @property
+    def told(self) -> str:
+        """The same with the figures of all forms that were looked at."""
+        lines = [f"divided among devices with {self}"]
+        for each in self.candidates:
+            if each.bytes is not None and math.isfinite(each.bytes):
+                count = f" in {each.messages:,.0f} messages" if each.messages is not None else ""
+                about = ", by estimate" if each.is_estimate else ""
+                lines.append(f"  {each.form}: each device receives {each.bytes:,.0f} bytes{count}{about}")
+        return "\n".join(lines)
 
 
 def explain_choice(name: str, candidates: Iterable[Candidate], chosen: Candidate) -> Choice:
@@ -54,6 +67,8 @@ def explain_choice(name: str, candidates: Iterable[Candidate], chosen: Candidate
         reason = "there is no other form: no op reads its neighbours along a divided axis in a way that is understood"
     elif any(each.loses_nan > chosen.loses_nan for each in others):
         reason = "keeps NaN in maxima and minima, which XLA loses over devices"
+    elif known and all(each.is_estimate for each in known):
+        reason = f"moves far less, by estimate, than what is {names}"
     elif chosen.bytes == 0:
         reason = "nothing is communicated"
     elif not known:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from windlass.communication.estimating import count_in_regions, estimate_by_xla
 from windlass.communication.halo_exchange import Channels
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
@@ -26,12 +28,30 @@ def holds_constraints(module: Module) -> bool:
     return any(isinstance(op, Opaque) and op.operation == CONSTRAINT for op in ops)
 
 
+class Exchanged(NamedTuple):
+    """A program with its halos exchanged, and what is known of its communication without compiling it."""
+
+    module: Module
+    traffic: tuple[float, float] | None
+    """Bytes that each device receives in a run, and messages; None where XLA may add some."""
+    by_xla: float
+    """About how many bytes XLA alone would move, at least."""
+
+
 def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], machine: Machine = CPUS) -> Module | None:
     """The program with its halos exchanged by regions of local code; None where there is nothing to exchange.
 
     `shardings` are those of the main function's arguments, where they are known; `machine` says what a message costs
     beside bytes. The module is not changed.
     """
+    found = exchange_and_estimate(module, shardings, machine)
+    return None if found is None else found.module
+
+
+def exchange_and_estimate(
+    module: Module, shardings: Sequence[Sharding | None], machine: Machine = CPUS
+) -> Exchanged | None:
+    """As `exchange_halos_in`, with what is known of the communication."""
     copy = module.clone()
     main = copy.main
     known = _known(main, shardings)
@@ -44,11 +64,12 @@ def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], mach
         found = propagate(main, known)
     if found is None:
         return None
+    by_xla = estimate_by_xla(copy, found)
     try:
         count = exchange_in_block(main.body, found, Channels(), machine)
     except (Unreadable, TypeFault):
         return None
-    return copy if count else None
+    return Exchanged(copy, count_in_regions(copy, found), by_xla) if count else None
 
 
 def count_folds_without_nan(module: Module, shardings: Sequence[Sharding | None]) -> int:

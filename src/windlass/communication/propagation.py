@@ -60,13 +60,19 @@ class Propagation:
     )
     _found: dict[tuple[Value, int], Division | None] = field(default_factory=dict[tuple[Value, int], "Division | None"])
 
+    _divisions: dict[Value, Divisions | None] = field(default_factory=dict[Value, "Divisions | None"])
+    """Those that were asked for."""
+
     def divisions(self, value: Value) -> Divisions | None:
         """How the value is divided; None where its axes would be divided by the same axis of the mesh."""
-        if not isinstance(value.type, TensorType):
-            return ()
-        found = tuple(self._found.get(self._root((value, axis))) for axis in range(value.type.rank))
-        names = [name for each in found if each is not None for name in each.names]
-        return None if len(names) != len(set(names)) else found
+        if value not in self._divisions:
+            found: Divisions | None = ()
+            if isinstance(value.type, TensorType):
+                found = tuple(self._found.get(self._root((value, axis))) for axis in range(value.type.rank))
+                names = [name for each in found if each is not None for name in each.names]
+                found = None if len(names) != len(set(names)) else found
+            self._divisions[value] = found
+        return self._divisions[value]
 
     def _root(self, node: tuple[Value, int]) -> tuple[Value, int]:
         parents = self._parents
@@ -80,6 +86,7 @@ class Propagation:
         one, two = self._root((first, axis)), self._root((second, other))
         if one != two:
             self._parents[two] = one
+            self._divisions.pop(second, None)
 
     def join_all(self, first: Value, second: Value) -> None:
         """Put each axis of a value into the class of the same axis of the other."""

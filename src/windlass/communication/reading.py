@@ -6,12 +6,12 @@ another start. All others are a `Step`: reads of arrays at distances, and ops on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
 from windlass.communication.ordered_numbers import from_ordered, to_ordered
-from windlass.communication.places import OWN, Local, Read, Ring, Span
+from windlass.communication.places import OWN, Local, Read, Ring, Span, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Division, Divisions, Propagation
 from windlass.communication.running_folds import make_running_sums, running_axis
@@ -114,6 +114,8 @@ class Reader:
     """Whether anything is moved along a divided axis."""
     folds: bool = False
     """Whether anything is folded along one."""
+    embedded: Mapping[Value, tuple[int, ...]] = field(default_factory=dict[Value, "tuple[int, ...]"])
+    """Where values from earlier regions that are shorter than the divided extent begin in arrays of that extent."""
 
     def divisions(self, value: Value, op: Op) -> Divisions:
         found = self.propagation.divisions(value)
@@ -124,17 +126,42 @@ class Reader:
     def local(self, value: Value, op: Op) -> Local:
         """Where the op's operand is; one from outside begins at the first device's first position.
 
-        Raises Unreadable for those that are not of the divided extent.
+        Of those that are shorter than the divided extent, slices are read from what they are cut from, and others lie
+        in the middle of an array of that extent.
+
+        Raises Unreadable for those that are longer.
         """
         known = self.locals.get(value)
         if known is None:
-            divisions = self.divisions(value, op)
-            for size, division in zip(value.shape, divisions, strict=True):
-                if division is not None and size != division.extent:
-                    raise Unreadable(op)
-            known = Local(value, (0,) * len(divisions), tuple(each is not None for each in divisions))
+            base, starts = value, [0] * len(value.shape)
+            while (cut := self._cut(base, op)) is not None:
+                base = cut.operand
+                starts = [own + start for own, start in zip(starts, cut.start_indices, strict=True)]
+            divisions = self.divisions(base, op)
+            for axis, (size, division) in enumerate(zip(base.shape, divisions, strict=True)):
+                if division is not None:
+                    if size > division.extent:
+                        raise Unreadable(op)
+                    starts[axis] += self.offset(base, axis, division)
+            known = Local(base, tuple(starts), tuple(each is not None for each in divisions))
             self.locals[value] = known
         return known
+
+    def offset(self, value: Value, axis: int, division: Division) -> int:
+        """Where a value from outside begins in the array of the divided extent that holds it."""
+        known = self.embedded.get(value)
+        return (division.extent - value.shape[axis]) // 2 if known is None else known[axis]
+
+    def _cut(self, value: Value, op: Op) -> Slice | None:
+        """The slice that a value from outside is, if it is shorter than the divided extent along divided axes alone."""
+        found = owner_of(value)
+        if not isinstance(found, Slice) or value in self.embedded or set(found.strides) != {1}:
+            return None
+        divisions = self.divisions(value, op)
+        if divisions != self.divisions(found.operand, op):
+            return None
+        is_cut = [size != own for size, own in zip(found.shape, found.operand.shape, strict=True)]
+        return found if all(division for division, flag in zip(divisions, is_cut, strict=True) if flag) else None
 
     def read(self, op: Op) -> None:
         """Enter the op.

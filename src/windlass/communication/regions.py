@@ -8,8 +8,9 @@ nor folds anything along a divided axis: XLA divides such ops as well by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from windlass.communication.halo_exchange import Channels
 from windlass.communication.machines import Machine
@@ -30,19 +31,20 @@ exchanged too, if anything can be."""
 
 def exchange_in_block(block: Block, propagation: Propagation, channels: Channels, machine: Machine) -> int:
     """Make regions of the block's ops, and of those within its loops and branches; gives how many there are."""
-    count = 0
+    # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
+    selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
+    chosen = min(selections, key=lambda selection: selection.cost(machine))
+    count = len(chosen.regions)
+    if chosen.regions:
+        _rebuild(block, chosen, channels)
+    # What loops and branches read is settled by now.
     for op in tuple(block):
         if isinstance(op, While | Branching):
             inner = sum(exchange_in_block(region.block, propagation, channels, machine) for region in op.regions)
             if inner and isinstance(op, Branching):
                 _constrain(op, propagation)
             count += inner
-    # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
-    selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
-    chosen = min(selections, key=lambda selection: selection.cost(machine))
-    if chosen.regions:
-        _rebuild(block, chosen, channels)
-    return count + len(chosen.regions)
+    return count
 
 
 def _constrain(op: Branching, propagation: Propagation) -> None:
@@ -85,6 +87,11 @@ class Selection:
             if self._can_be_inside(op) and not self._is_cut_before(op):
                 self.inside.add(op)
         self.order = {op: place for place, op in enumerate(self.block)}
+        self.sources = {
+            op: [source for value in _values_used(op) if (source := owner_of(value)) is not None] for op in self.block
+        }
+        self.read: dict[Any, tuple[Stage, list[Op]]] = {}
+        """The stages that were read, by what they are made of."""
         self.stages: dict[Op, int] = {}
         self.regions = self._find()
         """The stages that are regions, by number."""
@@ -120,7 +127,7 @@ class Selection:
             found: dict[int, Stage] = {}
             is_settled = True
             for number in sorted({self.stages[op] for op in self.inside}):
-                stage, unreadable = self._stage(number)
+                stage, unreadable = self._stage(number, found.values())
                 if unreadable:
                     for op in dict.fromkeys(unreadable):
                         self._leave_out(op, number)
@@ -133,7 +140,7 @@ class Selection:
                 if width > WIDE and self._delay(stage, number):
                     is_settled = False
                     break
-                if width > 1 or not (stage.reader.shifts or stage.reader.folds) or not stage.outputs:
+                if width > 1 or not stage.outputs or self._is_as_well_left(stage):
                     self.inside -= set(stage.ops)
                     is_settled = False
                     break
@@ -141,6 +148,14 @@ class Selection:
             if is_settled:
                 return found
         return {}
+
+    def _is_as_well_left(self, stage: Stage) -> bool:
+        """Whether XLA divides all of it as well by itself: nothing moves, and all that comes and goes is whole."""
+        if stage.reader.shifts or stage.reader.folds:
+            return False
+        return all(
+            _is_whole(value, self.propagation.divisions(value) or ()) for value in (*stage.inputs, *stage.outputs)
+        )
 
     def _leave_out(self, op: Op, number: int) -> None:
         """Leave an op to XLA; one that each region makes anew, with what uses it there."""
@@ -157,22 +172,22 @@ class Selection:
         """The stage of each op; an op that is left to XLA comes before the region of its stage."""
         stages: dict[Op, int] = {}
         last_effect = 0
-        for op in self.block:
-            needed = 0
-            for value in _values_used(op):
-                source = owner_of(value)
-                if source is not None and source in stages:
-                    is_from_region = source in self.inside and op not in self.inside
-                    needed = max(needed, stages[source] + is_from_region)
-            needed = max(needed, self.delays.get(op, 0))
+        for op, sources in self.sources.items():
+            needed = self.delays.get(op, 0)
+            is_outside = op not in self.inside
+            for source in sources:
+                found = stages.get(source)
+                if found is not None:
+                    found += is_outside and source in self.inside
+                    needed = max(needed, found)
             if not op.is_pure:
                 needed = last_effect = max(needed, last_effect)
             stages[op] = needed
         return stages
 
-    def _stage(self, number: int) -> tuple[Stage, list[Op]]:
-        """The region of this number, and the ops that keep it from being one."""
-        ops = [op for op in self.inside if self.stages[op] == number]
+    def _stage(self, number: int, before: Iterable[Stage]) -> tuple[Stage, list[Op]]:
+        """The region of this number, given those before it, and the ops that keep it from being one."""
+        ops = sorted((op for op in self.inside if self.stages[op] == number), key=self.order.__getitem__)
         taken: dict[Op, None] = {}
 
         def take(op: Op) -> None:
@@ -182,17 +197,17 @@ class Selection:
                     take(source)
             taken[op] = None
 
-        for op in sorted(ops, key=self.order.__getitem__):
+        for op in ops:
             take(op)
         own = set(ops)
-        outputs = [
-            result
-            for op in sorted(ops, key=self.order.__getitem__)
-            for result in op.results
-            if any(user not in own for user in result.uses)
-        ]
-        stage = Stage(self.propagation, list(taken), Reader(self.propagation))
-        return stage, stage.read(outputs)
+        outputs = [result for op in ops for result in op.results if any(user not in own for user in result.uses)]
+        used = {value: None for op in ops for value in op.operands if value not in own}
+        embedded = {value: stage.places[value] for value in used for stage in before if value in stage.places}
+        key = (tuple(ops), tuple(outputs), tuple(embedded.items()))
+        if key not in self.read:
+            stage = Stage(self.propagation, list(taken), Reader(self.propagation, embedded=embedded))
+            self.read[key] = stage, stage.read(outputs)
+        return self.read[key]
 
     def _delay(self, stage: Stage, number: int) -> bool:
         """Put what is done last into the next stage; whether that leaves anything for this one.
@@ -213,6 +228,8 @@ class Selection:
         return self._put_off(stage, number, later & self.inside)
 
     def _put_off(self, stage: Stage, number: int, later: set[Op]) -> bool:
+        if not later:
+            return False
         made = {step.op for step in stage.reader.steps}
         own = [op for op in stage.ops if op in self.inside]
         while True:
@@ -227,13 +244,13 @@ class Selection:
                     later.add(op)
             if len(later) == before:
                 break
-        if not later or len(later) == len(own):
+        if len(later) == len(own):
             return False
         self.delays.update(dict.fromkeys(later, number + 1))
         return True
 
     def _can_cross(self, op: Op) -> bool:
-        """Whether the results of an op may go from one region to another."""
+        """Whether the results of an op go from one region to another as they are."""
         return all(_is_whole(result, self.propagation.divisions(result) or ()) for result in op.results)
 
 
@@ -260,10 +277,20 @@ def _rebuild(block: Block, selection: Selection, channels: Channels) -> None:
         if region is not None:
             with Builder(block):
                 made = region.make(channels, replaced)
-            for value, result in made.items():
-                value.replace_all_uses_with(result)
+                for value, result in made.items():
+                    found = _cut_out(value, result, region.places[value])
+                    selection.propagation.join_all(value, found)
+                    value.replace_all_uses_with(found)
             replaced.update(made)
     block.append(terminator)
     for op in reversed(ops):
         if op in selection.inside:
             op.drop_operands()
+
+
+def _cut_out(value: Value, whole: Value, place: tuple[int, ...]) -> Value:
+    """A result of a region, of the array that holds it."""
+    if whole.shape == value.shape:
+        return whole
+    limits = tuple(start + size for start, size in zip(place, value.shape, strict=True))
+    return Slice(whole, place, limits, (1,) * len(place))

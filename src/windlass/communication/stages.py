@@ -39,6 +39,10 @@ class Stage:
     reader: Reader
     inputs: list[Value] = field(default_factory=list[Value])
     outputs: list[Value] = field(default_factory=list[Value])
+    places: dict[Value, tuple[int, ...]] = field(default_factory=dict[Value, "tuple[int, ...]"])
+    """Where each result begins in the array of the divided extent that holds it."""
+    widths: dict[Value, float] = field(default_factory=dict[Value, float])
+    """Those that were asked for."""
     boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
     """What is needed of each array."""
 
@@ -82,16 +86,28 @@ class Stage:
     def _give(self, value: Value) -> None:
         owner = owner_of(value)
         assert owner is not None
-        local, divisions = self.reader.locals[value], self.reader.divisions(value, owner)
-        ring = self.reader.ring
-        distances: list[int] = []
-        for axis, (size, division) in enumerate(zip(value.shape, divisions, strict=True)):
-            if division is not None and size != division.extent:
-                raise Unreadable(owner)
-            distances.append(ring.distance(local, axis, 0, axis, divisions))
+        divisions = self.reader.divisions(value, owner)
+        if any(each is not None and size > each.extent for size, each in zip(value.shape, divisions, strict=True)):
+            raise Unreadable(owner)
         self.outputs.append(value)
+        self.places[value] = self._place(value)
+        self._need(self._read_given(value), [((0, 0),) * len(divisions)])
+
+    def _place(self, value: Value) -> tuple[int, ...]:
+        """Where as few elements move as may be."""
+        starts = self.reader.locals[value].starts
+        return tuple(
+            0 if each is None else min(max(start, 0), each.extent - size)
+            for start, size, each in zip(starts, value.shape, self._divisions(value), strict=True)
+        )
+
+    def _read_given(self, value: Value) -> Read:
+        local, divisions = self.reader.locals[value], self._divisions(value)
+        places = self.places[value]
         axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
-        self._need(Read(local.base, axes, tuple(distances)), [((0, 0),) * len(divisions)])
+        ring = self.reader.ring
+        distances = (ring.distance(local, axis, place, axis, divisions) for axis, place in enumerate(places))
+        return Read(local.base, axes, tuple(distances))
 
     def _need(self, read: Read, boxes: Iterable[Extents]) -> None:
         for span in read.spans:
@@ -123,13 +139,14 @@ class Stage:
 
     def width_of(self, value: Value) -> float:
         """How far what is needed of an array goes beyond what a device holds, as a share of that."""
-        if value not in self.boxes:
-            return 0.0
+        if value in self.widths or value not in self.boxes:
+            return self.widths.get(value, 0.0)
         shares = [0.0]
         for division, extent in zip(self._divisions(value), _hull(self.boxes[value]), strict=True):
             if division is not None:
                 shares.append(max(-extent[0], extent[1]) / division.length)
-        return max(shares)
+        self.widths[value] = max(shares)
+        return self.widths[value]
 
     def cost(self, machine: Machine) -> float:
         """How long the exchange of halos takes, by estimate."""
@@ -144,24 +161,17 @@ class Stage:
     # -- made -----------------------------------------------------------------------------------------------------
 
     def make(self, channels: Channels, replaced: Mapping[Value, Value]) -> dict[Value, Value]:
-        """The region, at the place of the active builder; gives what stands for each output.
+        """The region, at the place of the active builder; gives the array that holds each output, from its place on.
 
-        `replaced` tells what stands for the outputs of regions before.
+        `replaced` tells what holds the outputs of regions before.
         """
         mesh = self.propagation.mesh
         block = Block([_local_type(value, self._divisions(value)) for value in self.inputs])
         with Builder(block):
             parts = self._make_parts(block, channels)
-            results: list[Value] = []
-            for value in self.outputs:
-                local = self.reader.locals[value]
-                divisions = self._divisions(value)
-                distances = tuple(
-                    self.reader.ring.distance(local, axis, 0, axis, divisions) for axis in range(len(divisions))
-                )
-                axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
-                extents = ((0, 0),) * len(divisions)
-                results.append(self._take(Read(local.base, axes, distances), extents, parts))
+            results = [
+                self._take(self._read_given(value), ((0, 0),) * len(value.shape), parts) for value in self.outputs
+            ]
             OpaqueTerminator(END, tuple(results), (), (), ())
         combine_folds(block)
 
@@ -178,10 +188,31 @@ class Stage:
             ("out_shardings", list_shardings(self.outputs)),
             ("manual_axes", f"#sdy<manual_axes{{{names}}}>"),
         )
-        types = tuple(value.type for value in self.outputs)
-        operands = tuple(replaced.get(value, value) for value in self.inputs)
+        types = tuple(tensor_type(self._whole(value), value.dtype) for value in self.outputs)
+        operands = tuple(self._embed(replaced.get(value, value), value) for value in self.inputs)
         region = Opaque(MANUAL, operands, types, texts, (Region(block),))
+        for value, result in zip(self.outputs, region.results, strict=True):
+            self.propagation.join_all(value, result)
         return dict(zip(self.outputs, region.results, strict=True))
+
+    def _whole(self, value: Value) -> tuple[int, ...]:
+        """The shape of the array that holds a value from or for outside."""
+        return tuple(
+            size if each is None else each.extent
+            for size, each in zip(value.shape, self._divisions(value), strict=True)
+        )
+
+    def _embed(self, given: Value, value: Value) -> Value:
+        """What is given for a value, in an array of the divided extent."""
+        shape = self._whole(value)
+        if given.shape == shape:
+            return given
+        lows = tuple(
+            0 if each is None else self.reader.offset(value, axis, each)
+            for axis, each in enumerate(self._divisions(value))
+        )
+        highs = tuple(size - low - own for size, low, own in zip(shape, lows, given.shape, strict=True))
+        return Pad(given, Constant.of(0, given.dtype), lows, highs, (0,) * len(lows))
 
     def _make_parts(self, block: Block, channels: Channels) -> Parts:
         readers: dict[Value, Position | None] = {}

@@ -1,62 +1,78 @@
-"""Divided axes that were merged with others, or put together of pieces, apart again.
+"""Divided axes that were merged with others, dropped, or put together of pieces, apart again.
 
 A kernel counts layers and rows in one number, `(k * rows + j) * pitch + i`, and so do the ops that it was raised to,
-where that saves something on one device. What belongs to which device is only seen while each axis stands for itself.
+where that saves something on one device. What belongs to which device is only seen while each axis stands for itself:
+so ops on merged axes are written for the array as it was before it was merged, and those on what is split afterwards
+for the parts that it is split into.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import prod
 
+from windlass.communication.merged_axes import Sizes, axes_like, boxes_of, groups_of
 from windlass.communication.places import owner_of
 from windlass.communication.preparing import MOST_PIECES
-from windlass.communication.propagation import Propagation
+from windlass.communication.propagation import Divisions, Propagation
 from windlass.facts.known_values import known_starts
 from windlass.ir import Builder, Function, Op, Value
-from windlass.ops import Concatenate, Constant, DynamicUpdateSlice, Reshape, Slice
+from windlass.ops import (
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    DynamicUpdateSlice,
+    Pad,
+    Reshape,
+    Reverse,
+    Slice,
+    TensorOp,
+    Transpose,
+)
+from windlass.ops.pointwise import Elementwise
 from windlass.rules.concatenates import concatenate_of_concatenates
 
-Sizes = tuple[int, ...]
+MOST_SPLIT = 64
+"""So many ops are written anew above a reshape, at most."""
 
 
 def keep_axes_apart(function: Function, propagation: Propagation) -> bool:
     """Rewrite the function in place; whether anything changed."""
     unfolding = _Unfolding(propagation)
-    for op in _that_move(function):
-        assert op.block is not None
-        with Builder(op.block, before=op, source=op.source):
-            unfolding.visit(op)
+    before = list(function.walk())
+    for op in before:
+        if op.block is not None and isinstance(op, TensorOp):
+            with Builder(op.block, before=op, source=op.source):
+                unfolding.visit(op)
+        else:
+            unfolding.leave(op)
     # What was written anew for nobody would be looked at again, and again.
-    for op in reversed(_that_move(function)):
-        if not any(result.uses for result in op.results):
+    for op in reversed(list(function.walk())):
+        if op.is_pure and op.results and not any(result.uses for result in op.results) and not op.regions:
             op.erase()
     return unfolding.count > 0
-
-
-def _that_move(function: Function) -> list[Op]:
-    return [op for op in function.walk() if isinstance(op, Concatenate | DynamicUpdateSlice | Reshape | Slice)]
 
 
 @dataclass
 class _Unfolding:
     propagation: Propagation
-    apart: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Values in which two axes are one, and the same with both."""
+    finer: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """For values in which divided axes are merged with others, or dropped, the same with all of them."""
+    known: dict[Value, Divisions] = field(default_factory=dict[Value, Divisions])
+    """How what was written here is divided."""
+    merged: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """For values that ops want as they were, what stands for them now."""
     count: int = 0
 
-    def visit(self, op: Op) -> None:
+    def visit(self, op: TensorOp) -> None:
         """Write the op anew where that keeps axes apart."""
         found: Value | None = None
         match op:
             case Reshape():
                 found = self._reshape(op)
-            case Slice() if op.operand in self.apart:
-                found = self._slice(op)
-            case DynamicUpdateSlice() if op.operand in self.apart:
-                self._update(op)
-            case DynamicUpdateSlice():
+            case DynamicUpdateSlice() if op.operand not in self.finer:
                 found = _updates_of_pieces(op, self._divided(op.results[0]))
             case Concatenate() if op.dimension in self._divided(op.results[0]):
                 flat = concatenate_of_concatenates(op)
@@ -66,85 +82,274 @@ class _Unfolding:
         if found is not None:
             op.results[0].replace_all_uses_with(found)
             self.count += 1
+        elif any(value in self.finer for value in op.operands):
+            if isinstance(op, Reshape):
+                return  # a merged value of a merged one
+            written = self._written(op)
+            if written is None:
+                self.leave(op)
+                return
+            self.count += 1
+            if (merged := self._merged(written, op.results[0].shape)) is not None:
+                op.results[0].replace_all_uses_with(merged)
+            else:
+                self.finer[op.results[0]] = written
+        elif isinstance(op, Constant | BroadcastInDim) and (whole := self._stacked(op)) is not None:
+            self.finer[op] = whole
+
+    def leave(self, op: Op) -> None:
+        """Let an op have its operands merged."""
+        for value in op.operands:
+            whole = self.finer.get(value)
+            if whole is not None and not _is_merged(value, whole):
+                if value not in self.merged:
+                    owner = owner_of(value)
+                    assert owner is not None and owner.block is not None
+                    with Builder(owner.block, before=owner.next, source=owner.source):
+                        self.merged[value] = Reshape(whole, value.shape)
+                op.replace_operand(value, self.merged[value])
+
+    def _divisions(self, value: Value) -> Divisions:
+        return self.known.get(value) or self.propagation.divisions(value) or ()
 
     def _divided(self, value: Value) -> list[int]:
-        return [axis for axis, each in enumerate(self.propagation.divisions(value) or ()) if each is not None]
+        return [axis for axis, each in enumerate(self._divisions(value)) if each is not None]
+
+    def _like(self, value: Value, whole: Value) -> Value:
+        """What was written, divided as what it was made of."""
+        if value.type is not whole.type and value.tensor.rank == whole.tensor.rank:
+            self.known.setdefault(value, self._divisions(whole))
+        return value
+
+    # -- forward: from a merged value to what is made of it ---------------------------------------------------------
 
     def _reshape(self, op: Reshape) -> Value | None:
-        known = self.apart.get(op.operand)
-        if known is not None and known.shape == op.shape:
-            return known
-        axis = merged_axis(op.shape, op.operand.shape)
-        if axis is not None and not {axis, axis + 1}.isdisjoint(self._divided(op.operand)):
-            self.apart[op.results[0]] = op.operand
+        """What stands for a reshape; None where it stays, or its result is known in a finer shape."""
+        whole = self.finer.get(op.operand, op.operand)
+        if whole.shape == op.shape:
+            return whole
+        if 0 in op.shape:
             return None
-        source = owner_of(op.operand)
-        return _stacked(source, op.shape) if isinstance(source, Concatenate) and self._divided(op.results[0]) else None
+        merged = self._merged(whole, op.shape)
+        if merged is None and groups_of(op.shape, whole.shape):
+            self.finer[op.results[0]] = whole
+            return None
+        if whole is not op.operand:
+            return merged or Reshape(whole, op.shape)
+        if merged is not None:
+            merged.erase()
+        kept, made = op.axes().operands[0], op.axes().results[0]
+        if all(axis in made for axis in kept if axis) and all(axis in kept for axis in made if axis):
+            return None
+        parts = _Splitting(self).split(op.operand, op.shape)
+        return None if isinstance(parts, Reshape) and parts.operand is op.operand else parts
 
-    def _slice(self, op: Slice) -> Value | None:
+    def _merged(self, whole: Value, shape: Sizes) -> Reshape | None:
+        """The value in this shape, where that keeps the axes that are divided."""
+        found = Reshape(whole, shape)
+        axes = found.axes()
+        single = {letters for letters in axes.results[0] if letters is not None and len(letters) == 1}
+        if all(axes.operands[0][axis] in single for axis in self._divided(whole)):
+            return found
+        found.erase()
+        return None
+
+    def _stacked(self, op: Constant | BroadcastInDim) -> Value | None:
+        """A value of one number whose divided axis is as long as several of that kind: taken for these as layers."""
+        if not (op.is_splat if isinstance(op, Constant) else not op.operand.shape):
+            return None
+        divisions = self._divisions(op)
+        sizes = zip(op.shape, divisions, strict=False)
+        axis = next((axis for axis, (size, each) in enumerate(sizes) if each and size > each.extent), None)
+        division = None if axis is None else divisions[axis]
+        if axis is None or division is None or op.shape[axis] % division.extent:
+            return None
+        layers = op.shape[axis] // division.extent
+        found = self._in_shape(op, (*op.shape[:axis], layers, division.extent, *op.shape[axis + 1 :]))
+        self.known[found] = (*divisions[:axis], None, division, *divisions[axis + 1 :])
+        return found
+
+    def _written(self, op: TensorOp) -> Value | None:
+        """The op on finer operands."""
+        first = next(value for value in op.operands if value in self.finer)
+        whole = self.finer[first]
+        match op:
+            case Slice():
+                return self._slice(op, whole)
+            case DynamicUpdateSlice():
+                return self._update(op)
+            case Elementwise() if len(op.results) == 1:
+                shape = whole.shape
+                operands = tuple(self._in_shape(value, shape) for value in op.operands)
+                return self._like(op.with_fields(operands).results[0], whole)
+            case Reverse():
+                groups = groups_of(op.shape, whole.shape)
+                axes = () if groups is None else tuple(axis for each in op.dimensions for axis in groups[each])
+                return None if groups is None else self._like(Reverse(whole, axes), whole)
+            case Transpose():
+                groups = groups_of(first.shape, whole.shape)
+                if groups is None:
+                    return None
+                found = Transpose(whole, tuple(axis for each in op.permutation for axis in groups[each]))
+                divisions = self._divisions(whole)
+                if divisions:
+                    self.known[found] = tuple(divisions[axis] for axis in found.permutation)
+                return found
+            case Concatenate():
+                return self._concatenate(op, first)
+            case Pad():
+                return self._pad(op, whole)
+            case _:
+                return None
+
+    def _in_shape(self, value: Value, shape: Sizes) -> Value:
+        """The value in a finer shape; single numbers stay."""
+        if not value.shape and shape:
+            return value
+        known = self.finer.get(value, value)
+        if known.shape == shape:
+            return known
+        if isinstance(value, Constant) and value.is_splat:
+            return Constant.of(value.number, value.dtype, shape)
+        if isinstance(value, BroadcastInDim) and not value.operand.shape:
+            return BroadcastInDim(value.operand, shape, ())
+        return Reshape(known, shape)
+
+    def _slice(self, op: Slice, whole: Value) -> Value | None:
         """slice(merge(x)) = merge(slice(x))."""
-        whole = self.apart[op.operand]
-        axis = merged_axis(op.operand.shape, whole.shape)
-        box = None if axis is None else _box(op.start_indices[axis], op.shape[axis], whole.shape[axis + 1])
-        if axis is None or box is None or op.strides[axis] != 1:
+        groups = groups_of(op.operand.shape, whole.shape)
+        if groups is None or any(
+            stride != 1 and len(group) != 1 for stride, group in zip(op.strides, groups, strict=True)
+        ):
+            return None
+        strides = [1] * len(whole.shape)
+        starts, sizes = list(strides), list(strides)
+        for axis, group in enumerate(groups):
+            if op.strides[axis] != 1:
+                strides[group[0]] = op.strides[axis]
+        spans = tuple(limit - start for start, limit in zip(op.start_indices, op.limit_indices, strict=True))
+        box = boxes_of(op.start_indices, spans, op.operand.shape, whole.shape)
+        if box is None:
             return None
         starts, sizes = box
         limits = tuple(start + size for start, size in zip(starts, sizes, strict=True))
-        bounds = ((op.start_indices, starts), (op.limit_indices, limits), (op.strides, (1, 1)))
-        part = Slice(whole, *((*given[:axis], *own, *given[axis + 1 :]) for given, own in bounds))
-        merged = Reshape(part, op.shape)
-        self.apart[merged.results[0]] = part.results[0]
-        return merged
+        return self._like(Slice(whole, starts, limits, tuple(strides)), whole)
 
-    def _update(self, op: DynamicUpdateSlice) -> None:
+    def _update(self, op: DynamicUpdateSlice) -> Value | None:
         """update(merge(x), y) = merge(update(x, y)); what is read of it is read of that."""
-        whole = self.apart[op.operand]
-        axis = merged_axis(op.shape, whole.shape)
+        whole = self.finer.get(op.operand)
         starts = known_starts(op.start_indices, op.shape, op.update.shape)
-        box = (
-            None if axis is None or starts is None else _box(starts[axis], op.update.shape[axis], whole.shape[axis + 1])
-        )
-        if axis is None or starts is None or box is None:
-            return
-        own_starts, own_sizes = box
-        given = op.update.shape
-        update = self._reshaped(op.update, (*given[:axis], *own_sizes, *given[axis + 1 :]))
-        found = _update(whole, update, (*starts[:axis], *own_starts, *starts[axis + 1 :]))
-        self.apart[op.results[0]] = found
+        if whole is None or starts is None:
+            return None
+        box = boxes_of(starts, op.update.shape, op.shape, whole.shape)
+        if box is None:
+            return None
+        return self._like(_update(whole, self._in_shape(op.update, box[1]), box[0]), whole)
 
-    def _reshaped(self, value: Value, shape: Sizes) -> Value:
-        known = self.apart.get(value)
-        return known if known is not None and known.shape == shape else Reshape(value, shape)
+    def _concatenate(self, op: Concatenate, first: Value) -> Value | None:
+        whole = self.finer[first]
+        total = op.shape[op.dimension] // first.shape[op.dimension]
+        candidates = axes_like(op.dimension, first.shape, whole.shape)
+        divisions = self._divisions(whole)
 
+        def shapes(axis: int) -> list[Sizes] | None:
+            inner = prod(whole.shape[axis + 1 :])
+            own = prod(op.shape[op.dimension + 1 :])
+            sizes = [value.shape[op.dimension] * own for value in op.inputs]
+            if any(size % inner for size in sizes):
+                return None
+            return [(*whole.shape[:axis], size // inner, *whole.shape[axis + 1 :]) for size in sizes]
 
-def merged_axis(merged: Sizes, shape: Sizes) -> int | None:
-    """The axis that stands for two, this one and the next; None where the shapes differ otherwise.
+        def is_within(axis: int) -> bool:
+            division = divisions[axis] if divisions else None
+            return division is not None and whole.shape[axis] * total <= division.extent
 
-    >>> merged_axis((5, 12, 7), (5, 3, 4, 7))
-    1
-    >>> merged_axis((5, 12, 7), (5, 12, 7))
-    """
-    if len(shape) != len(merged) + 1 or prod(shape) != prod(merged):
+        for axis in sorted(candidates, key=lambda axis: not is_within(axis)):
+            found = shapes(axis)
+            division = divisions[axis] if divisions else None
+            if found is not None and (division is None or is_within(axis)):
+                pieces = tuple(self._in_shape(value, shape) for value, shape in zip(op.inputs, found, strict=True))
+                return self._like(Concatenate(pieces, axis), whole)
         return None
-    axis = next((each for each, size in enumerate(merged) if shape[each] != size), len(merged) - 1)
-    return axis if shape[axis + 2 :] == merged[axis + 1 :] else None
+
+    def _pad(self, op: Pad, whole: Value) -> Value | None:
+        shape = op.operand.shape
+        fields = [[0] * len(whole.shape) for _ in range(3)]
+        divided = self._divided(whole)
+        for axis, widths in enumerate(zip(op.edge_padding_low, op.edge_padding_high, op.interior_padding, strict=True)):
+            if not any(widths):
+                continue
+            own = [each for each in axes_like(axis, shape, whole.shape) if whole.shape[each] == shape[axis]]
+            if not own or op.operand not in self.finer:
+                return None
+            place = next((each for each in own if each in divided), own[0])
+            for row, width in zip(fields, widths, strict=True):
+                row[place] = width
+        return self._like(Pad(whole, op.padding_value, *map(tuple, fields)), whole)
 
 
-def _box(start: int, size: int, inner: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Where a stretch of a merged axis begins along both, and how much it takes of each, if it is a rectangle.
+class _Splitting:
+    """Writes what a reshape splits, as far as it is put together of parts, in the shape that it is split to."""
 
-    >>> _box(13, 3, 6), _box(12, 18, 6), _box(4, 3, 6), _box(24, 0, 6)
-    (((2, 1), (1, 3)), ((2, 0), (3, 6)), None, None)
-    """
-    if not size:
+    def __init__(self, unfolding: _Unfolding) -> None:
+        self.unfolding = unfolding
+        self.left = MOST_SPLIT
+        self.known: dict[tuple[Value, Sizes], Value] = {}
+
+    def split(self, value: Value, shape: Sizes) -> Value:
+        """reshape(value, shape)"""
+        value = self.unfolding.finer.get(value, value)
+        if value.shape == shape:
+            return value
+        key = (value, shape)
+        if key not in self.known:
+            self.left -= 1
+            self.known[key] = (self._split(value, shape) if self.left > 0 else None) or Reshape(value, shape)
+        return self.known[key]
+
+    def _split(self, value: Value, shape: Sizes) -> Value | None:
+        match value:
+            case Constant() if value.is_splat:
+                return Constant.of(value.number, value.dtype, shape)
+            case Reshape():
+                return self.split(value.operand, shape)
+            case BroadcastInDim() if not value.operand.shape:
+                return BroadcastInDim(value.operand, shape, ())
+            case Concatenate():
+                return self._concatenate(value, shape)
+            case DynamicUpdateSlice():
+                starts = known_starts(value.start_indices, value.shape, value.update.shape)
+                box = None if starts is None else boxes_of(starts, value.update.shape, value.shape, shape)
+                if box is None:
+                    return None
+                return _update(self.split(value.operand, shape), self.split(value.update, box[1]), box[0])
+            case Elementwise():
+                operands = tuple(self.split(each, shape) if each.shape else each for each in value.operands)
+                return value.with_fields(operands).results[0]
+            case _:
+                return None
+
+    def _concatenate(self, op: Concatenate, shape: Sizes) -> Value | None:
+        """reshape(concatenate(a, b), (2, n)) = concatenate(reshape(a, (1, n)), reshape(b, (1, n)))."""
+        own = prod(op.shape[op.dimension + 1 :])
+        for axis in axes_like(op.dimension, op.shape, shape):
+            inner = prod(shape[axis + 1 :])
+            sizes = [value.shape[op.dimension] * own for value in op.inputs]
+            if shape[axis] * inner == sum(sizes) and not any(size % inner for size in sizes):
+                pieces = tuple(
+                    self.split(value, (*shape[:axis], size // inner, *shape[axis + 1 :]))
+                    for value, size in zip(op.inputs, sizes, strict=True)
+                )
+                return Concatenate(pieces, axis)
         return None
-    first, rest = divmod(start, inner)
-    if rest + size <= inner:
-        return (first, rest), (1, size)
-    return ((first, 0), (size // inner, inner)) if rest == 0 and size % inner == 0 else None
 
 
-def _updates_of_pieces(op: DynamicUpdateSlice, divided: list[int]) -> Value | None:
+def _is_merged(value: Value, whole: Value) -> bool:
+    """Whether the value is that reshape already."""
+    return isinstance(value, Reshape) and value.operand is whole
+
+
+def _updates_of_pieces(op: DynamicUpdateSlice, divided: Sequence[int]) -> Value | None:
     """update(x, concatenate(a, b), i) = update(update(x, a, i), b, i + size(a))."""
     pieces = owner_of(op.update)
     starts = known_starts(op.start_indices, op.shape, op.update.shape)
@@ -159,15 +364,6 @@ def _updates_of_pieces(op: DynamicUpdateSlice, divided: list[int]) -> Value | No
         places = tuple(start + (offset if each == axis else 0) for each, start in enumerate(starts))
         found = _update(found, piece, places)
     return found
-
-
-def _stacked(op: Concatenate, shape: Sizes) -> Value | None:
-    """reshape(concatenate(a, b), (2, n)) = concatenate(reshape(a, (1, n)), reshape(b, (1, n)))."""
-    axis = merged_axis(op.shape, shape)
-    if axis is None or axis != op.dimension or any(each.shape[axis] != shape[axis + 1] for each in op.inputs):
-        return None
-    pieces = tuple(Reshape(each, (*shape[:axis], 1, *shape[axis + 1 :])) for each in op.inputs)
-    return Concatenate(pieces, axis)
 
 
 def _update(value: Value, update: Value, starts: Sizes) -> Value:

@@ -564,10 +564,12 @@ class Explanation:
     compile_seconds: float
     outrun: str | None = None
     """That Python runs it though it is one program, and what both take."""
+    distribution: str = ""
+    """In which form the program was divided among devices, and what was compared."""
 
     def __str__(self) -> str:
         if self.is_whole:
-            return f"{self.name} is one program" + ("" if self.outrun is None else f"\n{self.outrun}")
+            return "\n".join(filter(None, (f"{self.name} is one program", self.outrun, self.distribution)))
         lines = [f"{self.name} is split: {self.reason}"]
         if not self.splits:
             lines.append("it has not been run: which statements Python runs is found then")
@@ -578,10 +580,12 @@ class Explanation:
         return "\n".join((*lines, *map(str, self.splits)))
 
 
-def explanation_of(name: str, split: SplitFunction | None, outrun: str | None = None) -> Explanation:
+def explanation_of(
+    name: str, split: SplitFunction | None, outrun: str | None = None, distribution: str = ""
+) -> Explanation:
     """What is said of a function that is split, or, with None, of one that is not."""
     if split is None:
-        return Explanation(name, True, None, (), 1, 0, 0.0, 0.0, outrun)
+        return Explanation(name, True, None, (), 1, 0, 0.0, 0.0, outrun, distribution)
     found = tuple(each for _, each in sorted(split.splits.items()))
     return Explanation(
         name,

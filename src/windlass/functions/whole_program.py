@@ -33,7 +33,14 @@ def whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> t
     is_other = is_other or has_lowered(rewrites)
     differentiable = partial(pipeline.optimize_before_derivatives, kept, device) if is_other else None
     program = TensorProgram(
-        optimized, name, callbacks, is_exact=exact, differentiable=differentiable, limbs=limbs, native=native
+        optimized,
+        name,
+        callbacks,
+        is_exact=exact,
+        differentiable=differentiable,
+        limbs=limbs,
+        native=native,
+        plain=lambda: module,
     )
     return program, module, optimized
 

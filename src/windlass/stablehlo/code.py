@@ -58,7 +58,7 @@ class Code:
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
         "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
-        "plan", "program", "result_types", "seconds",
+        "plain", "plan", "program", "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +75,7 @@ class Code:
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
         native: Module | None = None,
+        plain: Callable[[], Module] | None = None,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -86,6 +87,7 @@ class Code:
         self.limbs = limbs
         self.plan = plan
         self.native = native
+        self.plain = plain
         self.seconds = seconds
         self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
         self.result_types = tuple(result.tensor for result in module.main.results)
@@ -139,6 +141,17 @@ class Code:
             found.text = None
         return text
 
+    def _copy_plain(self) -> Module | None:
+        """The program as it was before the rules, where that is known and nothing was done to it that it needs."""
+        if self.plain is None or self.limbs is not None or self.is_derivative:
+            return None
+        return _copied(self.plain())
+
+    @property
+    def choices(self) -> list[Choice]:
+        """How it was divided among devices, and why, for each kind of device and each way that arguments lie."""
+        return [found.choice for found in self._finished.values() if found.choice is not None]
+
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool, Choice | None]:
         begun = time.perf_counter()
         module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
@@ -175,7 +188,7 @@ class Code:
         if self.is_given:
             complete(module)
         else:
-            module, choice = distribute(module, surroundings, device.name, complete)
+            module, choice = distribute(module, surroundings, device.name, complete, self._copy_plain)
         asks = surroundings.is_whole and device.name == "cpu" and (add_polls(module) > 0 or calls_native_code(module))
         text = export_bytecode(module, within_calls=surroundings.is_partitioned)
         self.seconds["exporting"] = time.perf_counter() - begun

@@ -6,13 +6,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from windlass.communication import count_folds_without_nan, exchange_halos_in, holds_constraints
+from windlass.communication import Exchanged, count_folds_without_nan, exchange_and_estimate, holds_constraints
 from windlass.communication.choices import BEFORE_RULES, EXCHANGED, LEFT, Candidate, Choice, explain_choice
 from windlass.communication.machines import Machine
 from windlass.ir import Module
 from windlass.lowering.finishing import Surroundings
 from windlass.stablehlo.calibrating_messages import machine_at
 from windlass.stablehlo.measuring import Traffic, measure_traffic
+
+FEW_OPS = 1000
+"""Programs of so many ops are compiled in each form, to be sure; larger ones where estimates are near one another."""
+MARGIN = 4
+"""What is estimated at so many times the bytes is not looked at."""
 
 
 class Distributed(NamedTuple):
@@ -27,34 +32,56 @@ def distribute(
     surroundings: Surroundings,
     platform: str,
     complete: Callable[[Module], None],
-    plain: Module | None = None,
+    make_plain: Callable[[], Module | None] = lambda: None,
 ) -> Distributed:
-    """The program as it is, or with its halos exchanged, or `plain`: as it was before the rules; each is completed.
+    """The program as it is, or with its halos exchanged, or as it was before the rules; each is completed.
 
     Rules know of no mesh, and what makes a program cheaper on one device may move elements between devices. So the
-    forms are compared: XLA compiles them, and what they communicate is counted. `complete` does, in place, what is done
-    to the form that is chosen: so it is done before it is counted.
+    forms are compared: XLA compiles them, and what they communicate is counted. Of a large program those are not
+    compiled whose estimates lie far apart. `complete` does, in place, what is done to the form that is chosen: so it is
+    done before it is counted.
     """
     is_alone = surroundings.is_left_to_xla or not surroundings.is_partitioned
     if is_alone or not (any(surroundings.shardings) or holds_constraints(module)):
         complete(module)
         return Distributed(module, None)
-    devices = max((each.mesh.devices for each in surroundings.shardings if each is not None), default=1)
+    name, shardings = module.name or "", surroundings.shardings
+    devices = max((each.mesh.devices for each in shardings if each is not None), default=1)
     machine = machine_at(platform, devices)
-    forms = _forms(module, surroundings, machine, plain)
+    exchanged = exchange_and_estimate(module, shardings, machine)
+    if exchanged is not None and (clear := _clear_choice(name, module, exchanged)) is not None:
+        complete(exchanged.module)
+        return Distributed(exchanged.module, clear)
+    forms: dict[str, Module] = {} if exchanged is None else {EXCHANGED: exchanged.module}
+    forms[LEFT] = module
+    plain = make_plain()
+    if plain is not None:
+        also = exchange_and_estimate(plain, shardings, machine)
+        if also is not None:
+            forms[EXCHANGED + BEFORE_RULES] = also.module
+        forms[LEFT + BEFORE_RULES] = plain
     for form in forms.values():
         complete(form)
-    wrong = {name: count_folds_without_nan(form, surroundings.shardings) for name, form in forms.items()}
+    wrong = {name: count_folds_without_nan(form, shardings) for name, form in forms.items()}
     counted: dict[str, Traffic] = {}
 
     def measured(name: str) -> Traffic:
         if name not in counted:
-            counted[name] = measure_traffic(forms[name], surroundings.shardings, platform)
+            counted[name] = measure_traffic(forms[name], shardings, platform)
         return counted[name]
 
     best = _choose(tuple(forms), wrong, measured, machine)
-    candidates = {name: Candidate(name, *counted.get(name, (None, None)), loses_nan=wrong[name]) for name in forms}
-    return Distributed(forms[best], explain_choice(module.name or "", candidates.values(), candidates[best]))
+    candidates = {each: Candidate(each, *counted.get(each, (None, None)), loses_nan=wrong[each]) for each in forms}
+    return Distributed(forms[best], explain_choice(name, candidates.values(), candidates[best]))
+
+
+def _clear_choice(name: str, module: Module, exchanged: Exchanged) -> Choice | None:
+    """Why a large program has its halos exchanged, where that is by far better than what XLA makes of it."""
+    is_large = sum(1 for _ in module.main.walk()) > FEW_OPS
+    if not is_large or exchanged.traffic is None or MARGIN * exchanged.traffic[0] > exchanged.by_xla:
+        return None
+    ours = Candidate(EXCHANGED, *exchanged.traffic, is_estimate=True)
+    return explain_choice(name, (ours, Candidate(LEFT, exchanged.by_xla, is_estimate=True)), ours)
 
 
 def _choose(
@@ -84,15 +111,3 @@ def _choose(
             if badness(name) <= badness(best):
                 best = name
     return best
-
-
-def _forms(module: Module, surroundings: Surroundings, machine: Machine, plain: Module | None) -> dict[str, Module]:
-    """The forms that the program may take, what is left to XLA last."""
-    forms: dict[str, Module] = {}
-    for each, when in ((module, ""), (plain, BEFORE_RULES)):
-        if each is not None:
-            exchanged = exchange_halos_in(each, surroundings.shardings, machine)
-            if exchanged is not None:
-                forms[EXCHANGED + when] = exchanged
-            forms[LEFT + when] = each
-    return forms

@@ -51,7 +51,7 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
         finish(form, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
         avoid_miscompilations(form, device, surroundings)
 
-    chosen, choice = distribute(module, surroundings, platforms[0], complete, plain)
+    chosen, choice = distribute(module, surroundings, platforms[0], complete, lambda: plain)
     tell_choice(choice)
     return export_bytecode(chosen, within_calls=surroundings.is_partitioned)
 

@@ -68,7 +68,8 @@ class TensorProgram:
     How long lowering takes is entered into `seconds`. `differentiable` gives what its derivatives are made of where
     that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones, and so are
     those of programs that are made from it. Derivatives of all of these follow the `plan` for loops. The module
-    `native` stands for the program where native code may be called; nothing is derived from it.
+    `native` stands for the program where native code may be called; nothing is derived from it. `plain` gives it as it
+    was before the rules, which know of no mesh: for comparison where it is divided among devices.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -90,6 +91,7 @@ class TensorProgram:
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
         native: Module | None = None,
+        plain: Callable[[], Module] | None = None,
     ) -> None:
         name = name or module.name or module.main.name
         seconds = {} if seconds is None else seconds
@@ -106,6 +108,7 @@ class TensorProgram:
             is_derivative,
             plan,
             native,
+            plain,
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: dict[tuple[int, ...], Any] = {}
@@ -161,6 +164,7 @@ class TensorProgram:
             is_derivative=code.is_derivative,
             plan=plan,
             native=native,
+            plain=code.plain,
         )
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Any:
