@@ -447,9 +447,7 @@ def settled(carried: Carried, index: Any, body: Advance, is_sure_to_run: bool = 
     initial: list[list[Any]] = []
     for _, slot in slots:
         pairs = zip(slot.before, slot.after, strict=True)
-        initial.append(
-            [zeros_like(aval_of(two)) if one is UNDEFINED else jnp.asarray(carried_value(one)) for one, two in pairs]
-        )
+        initial.append([_first_part(slot.name, one, two, is_sure_to_run) for one, two in pairs])
     for _ in range(MOST_TRIALS):
         given: list[list[Any]] = []
         has_new_doubts: list[bool] = []
@@ -515,3 +513,18 @@ def _widened(name: str, first: Any, value: Any, given: _Given, is_sure_to_run: b
     if not (is_kept and keeps(given.number if given.number is not None else aval, aval, dtype)):
         raise NotCapturable(f"'{name}' is {value.dtype} before, and {aval.dtype} after a round")
     return jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), shape)
+
+
+def _first_part(name: str, before: Any, after: Any, is_sure_to_run: bool) -> Any:
+    """What goes round at first; of the type that it has after a round, too, as far as the plan's trial tells: so that
+    one more trial shows that it stays so."""
+    if before is UNDEFINED:
+        return zeros_like(aval_of(after))
+    value = jnp.asarray(carried_value(before))
+    if after is UNDEFINED:
+        return value
+    number = after if isinstance(after, int | float | complex) else None
+    try:
+        return _widened(name, before, value, _Given(aval_of(after), number), is_sure_to_run)
+    except NotCapturable:
+        return value  # found again, or not, where it goes round
