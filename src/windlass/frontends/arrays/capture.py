@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from windlass.frontends.arrays import assertions, branches, containers, loops, rounds, states, unsure
+from windlass.frontends.arrays import assertions, branches, containers, handlers, loops, rounds, states, unsure
 from windlass.frontends.arrays.assertions import Refusal, find_refusals, lowered_assertion
 from windlass.frontends.arrays.bound_names import DOUBTFUL, mark_reads
 from windlass.frontends.arrays.calls import call_foreign
@@ -91,7 +91,7 @@ def _ours() -> dict[str, Any]:
     """What captured functions call, by the names that they have there."""
     return {
         f"{PREFIX}{name}": getattr(home, name)
-        for home in (assertions, branches, containers, loops, rounds, states, unsure)
+        for home in (assertions, branches, containers, handlers, loops, rounds, states, unsure)
         for name in home.ENTRY_POINTS
     } | {f"{PREFIX}call": call}
 
@@ -347,8 +347,9 @@ class _Capturing(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> Any:
         self.generic_visit(node)
-        node.body = [*placed(node, [ast.Expr(call_of("handling"))]), *node.body]  # what it enters may swallow errors
-        return node
+        # What it enters may swallow errors, and is not to swallow that something can't be compiled.
+        node.items.append(ast.withitem(call_of("watching")))
+        return placed(node, [node, ast.Expr(call_of("expect_no_refusal"))])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         # A function of its own: its loops are captured when it is called, if it can be.

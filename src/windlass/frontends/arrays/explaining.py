@@ -17,11 +17,10 @@ import jax
 
 from windlass.diagnostics import ArrayIndexError, ArrayTypeError, ArrayValueError, Diagnostic, Position, WindlassError
 from windlass.frontends.arrays.definitions import tree_of
+from windlass.frontends.arrays.handlers import came_out_of_jax, innermost
 from windlass.frontends.arrays.tracing import LIBRARIES, is_users, position_in
 from windlass.frontends.arrays.values import leaked
 
-REMOVED = "JAX has removed its internal frames"
-"""JAX says so in a note of an exception that came out of it."""
 STATIC = "compile the value in: @windlass.jit(static=...)"
 
 
@@ -106,8 +105,7 @@ def _is_users_own(error: Exception, *, is_unreadable: bool) -> bool:
         return False
     if getattr(error, "is_of_users_statement", False):
         return True  # a `raise` that was captured
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
+    traceback = innermost(traceback)
     code = traceback.tb_frame.f_code
     if isinstance(error, RecursionError) or code.co_filename.startswith(LIBRARIES) or not is_users(code):
         return False
@@ -116,8 +114,7 @@ def _is_users_own(error: Exception, *, is_unreadable: bool) -> bool:
     if is_unreadable:
         return False
     home = type(error).__module__.split(".")[0]
-    notes: list[str] = getattr(error, "__notes__", [])
-    return home not in ("jax", "jaxlib", "numpy") and not any(REMOVED in note for note in notes)
+    return home not in ("jax", "jaxlib", "numpy") and not came_out_of_jax(error)
 
 
 # -- who asked for a truth --------------------------------------------------------------------------------------------

@@ -60,9 +60,8 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         return deliver(INDEXED[name](*arguments, **options), out, True, "same_kind")
     if all(is_known(each) for each in (*arguments, *options.values())) and name not in CHANGING:
         plain = [unwrapped_all(each) for each in arguments]
-        return deliver(
-            function(*plain, **{key: unwrapped_all(each) for key, each in options.items()}), out, True, "unsafe"
-        )
+        result = function(*plain, **{key: unwrapped_all(each) for key, each in options.items()})
+        return deliver(result, out, True, "unsafe", is_broadcast=name in BROADCASTING)
     if name in CHANGING:
         return CHANGING[name](*arguments, **options)
     if name in WITHOUT_SHAPE and not (name == "bincount" and "length" in options):
@@ -80,7 +79,8 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
     elif name.startswith("histogram") and name != "histogram_bin_edges":
         is_counted = name == "histogram" and named.get("weights") is None and not named.get("density")
         result = (result[0].astype(np.int64 if is_counted else np.float64), *result[1:])
-    return deliver(result, out, True, "same_kind", is_array=name in GIVES_ARRAYS or name.endswith("_like"))
+    is_array = name in GIVES_ARRAYS or name.endswith("_like")
+    return deliver(result, out, True, "same_kind", is_array, is_broadcast=name in BROADCASTING)
 
 
 def _makes_a_span(name: str, arguments: Sequence[Any]) -> bool:
@@ -110,7 +110,7 @@ def _find(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _copy_to(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     value = jnp.broadcast_to(jnp.asarray(unwrapped(src)), dst.shape)
-    deliver(value, dst, where, casting)
+    deliver(value, dst, where, casting, is_broadcast=True)
 
 
 # -- arrays among the leaves of JAX's trees ----------------------------------------------------------------------------
@@ -133,6 +133,8 @@ WITHOUT_SHAPE = frozenset({"unique", "unique_values", "unique_counts", "unique_i
                            "flatnonzero", "argwhere", "extract", "compress", "union1d", "intersect1d", "setdiff1d",
                            "setxor1d", "trim_zeros", "bincount", "polydiv", "roots"})  # fmt: skip
 """The shape of what they give depends on the elements."""
+BROADCASTING = frozenset({"clip", "fix", "isposinf", "isneginf", "einsum"})
+"""Functions that write to an `out` of a larger shape, as ufuncs do."""
 GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to", "select", "choose", "array", "asarray",
                           "atleast_1d", "piecewise", "block"})  # fmt: skip
 """What they give is an array even where it has no axes."""

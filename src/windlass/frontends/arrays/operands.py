@@ -32,8 +32,9 @@ def is_known(value: Any) -> bool:
     return not any(isinstance(each.value if isinstance(each, Array) else each, jax.Array) for each in leaves)
 
 
-def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = False) -> Any:
-    """The result as the user's function gets it, or `out` with it written in.
+def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = False, is_broadcast: bool = False) -> Any:
+    """The result as the user's function gets it, or `out` with it written in, which may be of a larger shape where the
+    result `is_broadcast` to it.
 
     Raises WindlassError (WL0907) where `out` is from outside, TypeError where its dtype has no place for the result,
     ValueError where its shape has none.
@@ -41,7 +42,8 @@ def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = Fa
     if isinstance(result, tuple | list):
         items = cast("Sequence[Any]", result)
         if isinstance(out, tuple):
-            return tuple(deliver(each, to, where, casting) for each, to in zip(items, out, strict=True))
+            pairs = zip(items, out, strict=True)
+            return tuple(deliver(each, to, where, casting, is_broadcast=is_broadcast) for each, to in pairs)
         parts = [deliver(each, None, True, casting) for each in items]
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return type(result)(*parts)
@@ -64,6 +66,8 @@ def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = Fa
             f"Cannot cast ufunc output from dtype('{result.dtype}') to dtype('{out.dtype}') "
             f"with casting rule '{casting}'"
         )
+    if not is_broadcast and result.shape != out.shape:
+        raise ValueError(f"output array has shape {out.shape}, and the result {result.shape}")
     if where is not True:
         result = jnp.where(unwrapped(where), result.astype(out.dtype), out.value)
     if jnp.broadcast_shapes(result.shape, out.shape) != out.shape:

@@ -53,7 +53,22 @@ def define_operators(kind: type) -> None:
         setattr(kind, f"__{name}__", forward(ufunc))
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
         setattr(kind, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
-    setattr(kind, "__hash__", None)  # noqa: B010
+    setattr(kind, "__hash__", _hashed)  # noqa: B010
+
+
+def _hashed(self: Array) -> int:
+    """The hash of a number, as a key or an element of a set has to have it.
+
+    Raises WindlassError (WL0904) where it is traced, TypeError for arrays as NumPy does.
+    """
+    if not self.is_scalar:
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+    if self.is_traced:
+        note_needed(self.value)
+        raise untraceable(
+            "a key is not known while the function is compiled", "a dictionary or a set finds a number by its value"
+        )
+    return hash(_shown(self))
 
 
 def _define_reductions() -> None:

@@ -7,7 +7,6 @@ and what becomes of each name.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, elements_of
 from windlass.frontends.arrays.sharing import doubts_now, put_back
-from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
+from windlass.frontends.arrays.tracing import Storage, at_this_level, live_storages
 
 State: TypeAlias = tuple[Any, ...]
 Body: TypeAlias = Callable[..., State]
 Test: TypeAlias = Callable[..., tuple[Any, State]]
-ENTRY_POINTS = ("values_of", "fault_kind", "handling", "UNDEFINED")
+ENTRY_POINTS = ("values_of", "UNDEFINED")
 """What captured functions call."""
 
 
@@ -69,35 +68,9 @@ CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError,
 """What may go wrong where a body runs once for all rounds, and not where it runs for each."""
 
 
-PYTHONS_ERRORS = (LookupError, ValueError, TypeError, NameError, ArithmeticError)
-"""Errors that Python and NumPy raise, which user's code may handle."""
-
-
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
     return value.is_traced if isinstance(value, Array) else isinstance(value, Tracer)
-
-
-def handling() -> None:
-    """What follows has handlers: where a check of the program fails, Python has to say whether they see it."""
-    tracing = current_tracing()
-    if tracing is not None:
-        tracing.has_handlers = True
-
-
-def fault_kind() -> Any:
-    """The kind of the exception that is being handled if it is none that Python would have met here: what can't be
-    compiled; else no kind.
-
-    Raises WindlassError (WL0910) for what was raised within a loop or branch of the program, which may not be reached.
-    """
-    error = sys.exc_info()[1]
-    is_ours = isinstance(error, NotCapturable | jax.errors.JAXTypeError) or (
-        isinstance(error, WindlassError) and not isinstance(error, PYTHONS_ERRORS)
-    )
-    if not is_ours and getattr(error, "is_within_operation", False):
-        raise explained(NotCapturable(f"{type(error).__name__} is raised within it")) from error
-    return type(error) if is_ours else ()
 
 
 # -- what a body does -------------------------------------------------------------------------------------------------

@@ -105,6 +105,8 @@ class Tracing:
         """Whether functions of packages that are installed are taken to give values and do nothing else."""
         self.is_whole = False
         """Whether the function has to be one program."""
+        self.swallowed: BaseException | None = None
+        """What can't be compiled in a `with` statement, while its contexts are left."""
         self.has_handlers = False
         """Whether the function has handlers that might see what a check of the program finds."""
         self.has_strong_numbers = False

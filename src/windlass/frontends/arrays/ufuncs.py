@@ -45,7 +45,8 @@ def _computed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapp
         inputs = strong_inputs(ufunc.__name__, inputs)
     if method != "at" and all(is_known(each) for each in (*inputs, options.get("where"))):
         found = getattr(ufunc, method)(*(unwrapped_all(each) for each in inputs), **unwrapped_all(options))
-        return deliver(found, out, True, options.get("casting", "same_kind") if method == "__call__" else "unsafe")
+        casting = options.get("casting", "same_kind") if method == "__call__" else "unsafe"
+        return deliver(found, out, True, casting, is_broadcast=method == "__call__")
     values = [unwrapped(each) for each in inputs]
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
@@ -66,7 +67,7 @@ def _computed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapp
             where = True
         options = {key: value for key, value in options.items() if value is not np._NoValue}  # pyright: ignore[reportPrivateUsage]
         result = _folded(ufunc, method, values, {**options, **({"dtype": dtype} if dtype is not None else {})})
-    return deliver(result, out, where, casting)
+    return deliver(result, out, where, casting, is_broadcast=method == "__call__")
 
 
 def _folded(ufunc: np.ufunc, method: str, values: Sequence[Any], options: dict[str, Any]) -> Any:
