@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import Tracing, tracing_as
 from windlass.frontends.arrays.unknown_lengths import Leaving, UnknownLength
+from windlass.functions.direct_calls import DirectCall, direct_call
 from windlass.functions.large_arguments import LargeArguments
 from windlass.functions.leaves import (
     as_argument,
@@ -335,6 +337,9 @@ class CompiledCall:
     def run(self, leaves: Sequence[Any]) -> Any:
         if self._any_jax and self._written:
             self._refuse_lost_writes(leaves)
+        direct = self._direct
+        if direct is not None:
+            return self._run_directly(direct, leaves)
         values = self.inputs(leaves)
         if self._any_jax:
             self._expect_there(leaves)
@@ -360,6 +365,18 @@ class CompiledCall:
         given = [mark if mark is not None else next(remaining) for mark in marks]
         positional, named = jax.tree.unflatten(structure, given)
         return named_leaves(positional, named, list(self._owner.signature.parameters))
+
+    @cached_property
+    def _direct(self) -> DirectCall | None:
+        """The program as calls of native code, where it needs nothing else and is run on NumPy's arrays on a CPU."""
+        is_known = self._any_jax or self._has_checks or self.has_variables or self._owner.limbs is not None
+        if is_known or device_that_runs().name != "cpu" or not all(self._is_numpy[index] for index in self._written):
+            return None
+        return direct_call(self.program.code.with_native_code(), self._written)
+
+    def _run_directly(self, direct: DirectCall, leaves: Sequence[Any]) -> Any:
+        found = direct.run(leaves, self._written, len(self._results_are_arrays))
+        return self._given_back(leaves, found, lambda array, is_array: array if is_array or array.ndim else array[()])
 
     def execute(self, values: Sequence[Any]) -> tuple[list[Any], list[NDArray[Any]]]:
         """What the program gives for its `inputs`, all of it there, and memory that is to be given back."""
@@ -406,18 +423,22 @@ class CompiledCall:
                 np.copyto(leaves[index], np.asarray(result))
         if any(isinstance(each, Tracer) for each in found):
             self._known_aliases()
-        fresh = zip(found[:count], self._results_are_arrays, strict=True)
+        results = self._given_back(leaves, found[:count], _as_it_is if self._any_jax else as_numpy)
+        self.give_back(staged)
+        return results
+
+    def _given_back(self, leaves: Sequence[Any], found: Sequence[Any], convert: Callable[[Any, bool], Any]) -> Any:
+        """What the function returns, where these are the results that were computed."""
+        fresh = zip(found, self._results_are_arrays, strict=True)
         results: list[Any] = []
         for alias in self._aliases:
             if isinstance(alias, Leaving):
                 array = alias.array([next(fresh)[0] for _ in range(alias.count)])
                 results.append(jax.numpy.asarray(array) if self._any_jax else array)
             elif alias is None:
-                value, is_array = next(fresh)
-                results.append(value if self._any_jax else as_numpy(value, is_array))
+                results.append(convert(*next(fresh)))
             else:
                 results.append(alias.value if isinstance(alias, Static) else leaves[alias])
-        self.give_back(staged)
         return jax.tree.unflatten(self._returned, results)
 
     def _known_aliases(self) -> list[int | Static | None]:
@@ -452,6 +473,10 @@ class CompiledCall:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, TracedArray | UnknownLength)
+
+
+def _as_it_is(value: Any, is_array: bool) -> Any:
+    return value
 
 
 class _Number:

@@ -25,6 +25,7 @@ from windlass.native.tensor_regions import call_with, slots_of
 from windlass.native.xla_call import XlaCall, enter
 from windlass.ops.base import BroadcastInDim, TensorOp
 from windlass.ops.creation import Constant, Iota
+from windlass.ops.custom_call import CustomCall
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.regions import Return
@@ -92,9 +93,14 @@ class _Taken:
 
 def take_straight_regions(block: Block, name: str, worth: float, *, is_exact: bool) -> Iterator[ElementLoop]:
     """Replace groups of ops that together do so many operations by calls of native code, in place; gives what was
-    looked at. With `is_exact` functions of floats are those of the C library."""
+    looked at. Where native code can do all that there is, little groups are replaced, too.
+
+    With `is_exact` functions of floats are those of the C library.
+    """
     order = groups_of(block, is_exact=is_exact)
     taken: dict[Group, _Taken] = {}
+    if _is_native(order, worth):
+        worth = 0
     for each in order:
         if isinstance(each, Group) and each.ops and each.flops() >= worth:
             reason = ""
@@ -107,6 +113,14 @@ def take_straight_regions(block: Block, name: str, worth: float, *, is_exact: bo
             yield ElementLoop(each.ops[0].source, reason, "array code")
     if taken:
         _replace(block, order, taken)
+
+
+def _is_native(order: Sequence[Group | Op], worth: float) -> bool:
+    """Whether native code can do all that there is, and some of it is worth it: then XLA has nothing to do."""
+    groups = [each for each in order if isinstance(each, Group)]
+    others = [each for each in order if isinstance(each, Op)]
+    is_all = all(isinstance(op, CustomCall) and op.calls_native_code for op in others)
+    return is_all and (bool(others) or sum(group.flops() for group in groups) >= worth)
 
 
 def _compile(group: Group, name: str, *, is_exact: bool) -> _Taken:

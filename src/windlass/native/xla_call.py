@@ -27,7 +27,7 @@ from windlass.native.running import Fault, Runner
 from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, handler_text
 from windlass.native.xla_rows import Kind, SlotWord, Word
 from windlass.ops.custom_call import CustomCall
-from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, native_meanings
+from windlass.ops.native_call import NATIVE_TARGET, NativeMeaning, native_code_of, native_meanings
 from windlass.stablehlo import interrupting, typed_ffi
 
 _TAG = re.compile(r"\[windlass ([0-9a-f]{16})/(\d+)((?:/-?\d+){7})\]")
@@ -159,6 +159,12 @@ def _bits(slot: Slot, array: Any, launch: int) -> int:
         source, target = NUMBERS[slot.kind]
         piece = np.frombuffer(piece, source).astype(target).tobytes()
     return int.from_bytes(piece, "little")
+
+
+def entered_call(op: CustomCall) -> XlaCall | None:
+    """The code that an op calls, if it is one that was entered in this process."""
+    attribute = native_code_of(op.call_target_name, (op.extra or {}).get("mhlo.backend_config", ""))
+    return None if attribute is None else _handler().calls.get(attribute % (1 << 64))
 
 
 def fault_of(text: str) -> tuple[XlaCall, Fault] | None:

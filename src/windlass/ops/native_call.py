@@ -33,5 +33,15 @@ def find_native(target: str, config: str) -> NativeMeaning | None:
     >>> found.kernel, found.evaluate(3)
     ('twice', (6,))
     """
+    code = native_code_of(target, config)
+    return None if code is None else native_meanings.get(code)
+
+
+def native_code_of(target: str, config: str) -> int | None:
+    """The attribute `code` of a call with this configuration, if it is one of native code.
+
+    >>> native_code_of("windlass_native", '{code = -7 : i64, kernel = "twice"}')
+    -7
+    """
     found = _CODE.search(config) if target == NATIVE_TARGET else None
-    return None if found is None else native_meanings.get(int(found[1]))
+    return None if found is None else int(found[1])

@@ -56,7 +56,8 @@ class Code:
     """
 
     __slots__ = (
-        "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
+        "__weakref__", "_differentiable", "_finished", "_make_differentiable", "_with_native_code", "argument_types",
+        "callbacks",
         "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
         "plain", "plan", "program", "result_types", "seconds",
     )  # fmt: skip
@@ -96,6 +97,7 @@ class Code:
         self._make_differentiable = make_differentiable
         self._differentiable: Module | None = None
         self._finished: dict[tuple[str, Surroundings], Finished] = {}
+        self._with_native_code: Module | None = None
 
     def __repr__(self) -> str:
         return f"Program({self.name!r})"
@@ -152,10 +154,28 @@ class Code:
         """How it was divided among devices, and why, for each kind of device and each way that arguments lie."""
         return [found.choice for found in self._finished.values() if found.choice is not None]
 
+    def with_native_code(self) -> Module:
+        """The program by itself on a CPU, with native code in the place of loops and array code; not to be changed.
+
+        It has no limbs, and is none that is given.
+        """
+        if self._with_native_code is None:
+            module = _copied(self.module if self.native is None else self.native)
+            take_loops(module, self.name)
+            self._with_native_code = module
+        return self._with_native_code
+
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool, Choice | None]:
         begun = time.perf_counter()
-        module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)
+        is_alone = surroundings.is_whole and not surroundings.is_partitioned
+        has_native_code = is_alone and device.name == "cpu" and not self.is_given
+        if has_native_code and self.limbs is None and (self.native is None or surroundings.may_call_native_code):
+            module = _copied(self.with_native_code())
+        else:
+            module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
+            if has_native_code and self.limbs is None:
+                take_loops(module, self.name)
         if self.is_given:
             write = expand_composites if surroundings.is_whole else call_composites
             for function in module.functions.values():
@@ -164,9 +184,8 @@ class Code:
             spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
-        is_alone = surroundings.is_whole and not surroundings.is_partitioned
-        if is_alone and device.name == "cpu" and not self.is_given:
-            take_loops(module, self.name)
+            if has_native_code:
+                take_loops(module, self.name)
 
         is_kept = self.is_exact or self.limbs is not None
         only_decisions = self.is_derivative and self.limbs is None
