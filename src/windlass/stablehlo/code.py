@@ -170,12 +170,11 @@ class Code:
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)
         is_alone = surroundings.is_whole and not surroundings.is_partitioned
         has_native_code = is_alone and device.name == "cpu" and not self.is_given
-        if has_native_code and self.limbs is None and (self.native is None or surroundings.may_call_native_code):
+        is_taken = has_native_code and self.limbs is None and (self.native is None or surroundings.may_call_native_code)
+        if is_taken:
             module = _copied(self.with_native_code())
         else:
             module = _copied(native if (native := self.native) and surroundings.may_call_native_code else self.module)
-            if has_native_code and self.limbs is None:
-                take_loops(module, self.name)
         if self.is_given:
             write = expand_composites if surroundings.is_whole else call_composites
             for function in module.functions.values():
@@ -184,8 +183,8 @@ class Code:
             spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
-            if has_native_code:
-                take_loops(module, self.name)
+        if has_native_code and not is_taken:
+            take_loops(module, self.name)
 
         is_kept = self.is_exact or self.limbs is not None
         only_decisions = self.is_derivative and self.limbs is None
