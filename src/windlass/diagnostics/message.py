@@ -149,6 +149,10 @@ class ArrayOverflowError(WindlassError, OverflowError):
     """A number that floats have no place for, inside a function compiled by `wl.jit`, where Python would say so."""
 
 
+class ArrayZeroDivisionError(WindlassError, ZeroDivisionError):
+    """A number divided by zero, inside a function compiled by `windlass.numba.njit`, where Numba would say so."""
+
+
 class ArrayAssertionError(WindlassError, AssertionError):
     """An `assert` that does not hold, inside a function compiled by `wl.jit`."""
 

@@ -64,6 +64,7 @@ class Options(Protocol):
     limbs: Limbs | None
     whole: bool
     has_strong_numbers: bool
+    stops_at_zero: bool
 
     @property
     def name(self) -> str: ...
@@ -236,6 +237,7 @@ class CompiledCall:
         }
         tracing.trusts_packages = tracing.is_whole = self._owner.whole
         tracing.has_strong_numbers = self._owner.has_strong_numbers
+        tracing.stops_at_zero = self._owner.stops_at_zero
         with tracing_as(tracing):
             return self._trace_function(values[:count], tracing)
 

@@ -42,6 +42,8 @@ class JitFunction:
 
     has_strong_numbers = False
     """Whether numbers are typed as Numba does."""
+    stops_at_zero = False
+    """Whether numbers that are divided by zero are an error."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class JitFunction:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         if current_tracing() is not None:
             # Within another compiled function it is a part of that one.
-            with with_strong_numbers(self.has_strong_numbers):
+            with with_strong_numbers(self.has_strong_numbers, stops_at_zero=self.stops_at_zero):
                 return captured(self.function)(*positional, **named)
         call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):

@@ -23,14 +23,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windlass.numba import core, cuda, types
+from windlass.numba import core, cuda, typed, types
 from windlass.numba.core import config, errors
 from windlass.numba.functions import HOST_FUNCTIONS, host_function, installed_numba
 from windlass.numba.missing import MISSING, objmode, refuse
 from windlass.numba.types import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from windlass.numba.host_functions import jit, njit, prange
+    from windlass.numba.host_functions import (
+        get_num_threads,
+        jit,
+        literal_unroll,
+        literally,
+        njit,
+        pndindex,
+        prange,
+    )
     from windlass.numba.stencils import stencil
     from windlass.numba.ufuncs import guvectorize, vectorize
 
@@ -41,12 +49,17 @@ __all__ = [
     "core",
     "cuda",
     "errors",
+    "get_num_threads",
     "guvectorize",
     "jit",
+    "literal_unroll",
+    "literally",
     "njit",
     "objmode",
+    "pndindex",
     "prange",
     "stencil",
+    "typed",
     "types",
     "vectorize",
 ]

@@ -11,8 +11,12 @@ from windlass.numba import cuda
 
 HOST_FUNCTIONS = {
     "guvectorize": "windlass.numba.ufuncs",
+    "get_num_threads": "windlass.numba.host_functions",
     "jit": "windlass.numba.host_functions",
+    "literal_unroll": "windlass.numba.host_functions",
+    "literally": "windlass.numba.host_functions",
     "njit": "windlass.numba.host_functions",
+    "pndindex": "windlass.numba.host_functions",
     "prange": "windlass.numba.host_functions",
     "stencil": "windlass.numba.stencils",
     "vectorize": "windlass.numba.ufuncs",

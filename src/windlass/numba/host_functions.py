@@ -18,9 +18,11 @@ from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.frontends.kernels.types import KernelArray, KernelNumber, NoneType, Signature, Tuple, adopted
 from windlass.functions.jit import JitFunction
-from windlass.numba.types import read_signature
+from windlass.native.pool import thread_count
+from windlass.numba.types import read_signature, unicode_type
 
 prange = range
+pndindex = np.ndindex
 OPTIONS = frozenset({
     "nopython", "nogil", "cache", "parallel", "fastmath", "boundscheck", "forceobj", "looplift", "error_model",
     "inline", "debug", "target", "no_cpython_wrapper", "no_cfunc_wrapper", "pipeline_class", "forceinline",
@@ -38,8 +40,11 @@ class StrongFunction(JitFunction):
 class HostFunction(StrongFunction):
     """A function that `njit` compiles: called as the function itself."""
 
-    def __init__(self, function: Callable[..., Any], signatures: Sequence[Signature] = ()) -> None:
+    def __init__(
+        self, function: Callable[..., Any], signatures: Sequence[Signature] = (), error_model: str = "python"
+    ) -> None:
         super().__init__(function)
+        self.stops_at_zero = error_model == "python"
         self.py_func = function
         self.nopython_signatures = list(signatures)
 
@@ -58,6 +63,8 @@ class HostFunction(StrongFunction):
             bound.apply_defaults()
             chosen, positional = choose(self.name, self.nopython_signatures, bound.args)
             named = {}
+        if current_tracing() is None:
+            positional = tuple(map(_with_fields, positional))
         found = super().__call__(*positional, **named)
         if chosen is not None:
             found = _converted(found, chosen.result)
@@ -91,6 +98,13 @@ def choose(name: str, signatures: Sequence[Signature], values: Sequence[Any]) ->
     )
 
 
+def _with_fields(value: Any) -> Any:
+    """An array of records, the fields of which are its attributes, too; anything else as it is."""
+    if isinstance(value, np.ndarray) and value.dtype.names is not None and not isinstance(value, np.recarray):
+        return value.view(np.recarray)
+    return value
+
+
 def _told(value: Any) -> str:
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(':' * value.ndim)}]" if value.ndim else str(value.dtype)
@@ -114,6 +128,8 @@ def _takes(wanted: Any, value: Any, is_exact: bool) -> bool:
         return isinstance(value, tuple) and len(value) == len(parts) and all(
             _takes(part, each, is_exact) for part, each in zip(parts, value, strict=True)
         )  # fmt: skip
+    if wanted is unicode_type:
+        return isinstance(value, str)
     return isinstance(wanted, NoneType) and value is None
 
 
@@ -134,6 +150,8 @@ def as_python(value: Any) -> Any:
     """
     if isinstance(value, np.generic):
         return value.item() if value.dtype.kind in "biufc" else value
+    if isinstance(value, np.recarray):
+        return value.view(np.ndarray)
     if isinstance(value, tuple):
         items = map(as_python, cast("tuple[Any, ...]", value))
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -169,13 +187,28 @@ def jit(signature_or_function: Any = None, locals: Any = None, **options: Any) -
             )
         )
     given = signature_or_function
+    model = options.get("error_model", "python")
     if inspect.isfunction(given) or isinstance(given, JitFunction):
-        return HostFunction(getattr(given, "function", given))
+        return HostFunction(getattr(given, "function", given), (), model)
     listed = given if isinstance(given, list) else [given]
     signatures = [found for found in map(read_signature, cast("list[Any]", listed)) if found is not None]
     if given is not None and not signatures and not callable(given) and adopted(given) is None:
         raise TypeError(f"a function or signatures are expected, got {given!r}")
-    return lambda function: HostFunction(getattr(function, "function", function), signatures)
+    return lambda function: HostFunction(getattr(function, "function", function), signatures, model)
 
 
 njit = jit
+
+
+def get_num_threads() -> int:
+    """How many threads run native code at most."""
+    return thread_count()
+
+
+def literally(value: Any) -> Any:
+    """The value itself: what decides a shape or a branch of Python is compiled in anyway."""
+    return value
+
+
+literal_unroll = literally
+"""Loops over tuples are unrolled anyway."""

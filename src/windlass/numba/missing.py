@@ -9,17 +9,14 @@ from typing import Any
 from windlass.diagnostics import Diagnostic, LaunchError
 
 MISSING = {
-    "typed": "functions take Python's lists, tuples and dictionaries as they are: [1.0, 2.0], {'a': x}",
     "experimental": "functions take objects of ordinary classes and dataclasses as they are: leave @jitclass out",
     "generated_jit": "write one function: it is captured anew for each type of its arguments, and `if` asks for these",
     "cfunc": "give the function itself: ctypes.CFUNCTYPE(c_double, c_double)(function)",
     "extending": "call the function itself: functions captured here call any function of Python's",
     "overload": "call the function itself: functions captured here call any function of Python's",
     "carray": "numpy.ctypeslib.as_array(pointer, shape), before the function is called",
+    "set_num_threads": "set WINDLASS_NUM_THREADS before Python starts: how many threads there are is known then",
     "farray": "numpy.ctypeslib.as_array(pointer, shape).T, before the function is called",
-    "literally": "what decides a shape or a branch of Python is compiled in by itself",
-    "literal_unroll": "loops over tuples are unrolled by themselves",
-    "pndindex": "numpy.ndindex(shape), or loops over ranges",
 }
 """Names, and what to write instead."""
 

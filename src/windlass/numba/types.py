@@ -38,6 +38,7 @@ int_ = intp = long_ = longlong = int64
 uint = uintp = ulong = ulonglong = uint64
 float_, double = float32, float64
 void = none
+unicode_type = string = _types.Known("unicode_type")
 typeof = type_of
 Type = _types.HeldType
 Array = _types.KernelArray
@@ -48,7 +49,7 @@ __all__ = [
     "char", "complex64", "complex128", "double", "f4", "f8", "float32", "float64", "float_", "from_dtype", "i1", "i2",
     "i4", "i8", "int8", "int16", "int32", "int64", "int_", "intc", "intp", "long_", "longlong", "none", "short",
     "typeof", "u1", "u2", "u4", "u8", "uchar", "uint", "uint8", "uint16", "uint32", "uint64", "uintc", "uintp",
-    "ulong", "ulonglong", "ushort", "void",
+    "ulong", "ulonglong", "unicode_type", "ushort", "void",
 ]  # fmt: skip
 
 

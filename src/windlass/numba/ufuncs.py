@@ -13,7 +13,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.tracing import current_tracing
-from windlass.frontends.kernels.types import Signature
+from windlass.frontends.kernels.types import Signature, array_of, from_dtype, none
 from windlass.numba.cuda.vectorizing import (
     GeneralizedUfunc,
     choose_signature,
@@ -92,6 +92,23 @@ class HostUfunc:
         """The function of each element of one array with each of another."""
         first, second = _as_array(first), _as_array(second)
         return self(first.reshape(first.shape + (1,) * second.ndim), second, **options)
+
+    @property
+    def types(self) -> list[str]:
+        """The signatures by the letters that NumPy has for their types.
+
+        >>> vectorize(["float64(float64, int32)"])(lambda x, y: x).types
+        ['di->d']
+        """
+        return [
+            "".join(each.dtype.char for each in signature.arguments) + "->" + signature.result.dtype.char
+            for signature in self.signatures
+        ]
+
+    @property
+    def ntypes(self) -> int:
+        """How many signatures there are."""
+        return len(self.signatures)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("at", "reduceat"):
@@ -207,6 +224,28 @@ class HostGeneralizedUfunc(GeneralizedUfunc):
 
     def _prepare(self) -> None:
         self._outer = StrongFunction(_over_rows)
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: object = 0) -> Any:
+        """The results, of which the outer axes are those of the arguments, broadcast.
+
+        Without signatures, arrays for the results have to be given: they say which types these have.
+        """
+        if self.signatures:
+            return super().__call__(*arguments, out=out, stream=stream)
+        given = arguments if out is None else (*arguments, out)
+        axes = [*self._taken, *self._given]
+        if len(given) != len(axes):
+            raise TypeError(
+                f"{self.__name__} has no signatures: it takes {len(axes)} arrays, those of the results last"
+            )
+        found = [
+            array_of(from_dtype(np.asarray(each).dtype), (slice(None),) * max(len(inner), place >= len(self._taken)))
+            if inner or place >= len(self._taken)
+            else from_dtype(np.asarray(each).dtype)
+            for place, (each, inner) in enumerate(zip(given, axes, strict=True))
+        ]
+        typed = HostGeneralizedUfunc(self._function, [Signature(none, tuple(found))], self._layout)
+        return typed(*given)
 
     def _run(self, count: int, flat: Sequence[Any], results: Sequence[Any]) -> None:
         kinds = [bool(axes) or not self._is_scalar(place) for place, axes in enumerate([*self._taken, *self._given])]

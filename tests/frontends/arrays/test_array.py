@@ -204,3 +204,15 @@ def test_casting_rules_are_numpys() -> None:
 
     with pytest.raises(TypeError, match="Cannot cast ufunc output"):
         whole(function)(I.copy())
+
+
+def test_the_least_and_the_greatest_of_numbers_are_numbers():
+    @wl.jit(whole=True)
+    def ends(x: Any) -> Any:
+        least = greatest = x[0]
+        for i in range(x.size):
+            least, greatest = min(least, x[i]), max(greatest, x[i])
+        return least, greatest, min(x[0], 2.0)
+
+    found = ends(np.arange(20.0))
+    assert found == (0.0, 19.0, 0.0) and all(isinstance(each, np.float64) for each in found)

@@ -106,7 +106,7 @@ def _extreme(function: Any, arguments: Sequence[Any]) -> Any:
         return NotImplemented
     found = known[0]
     for each in known[1:]:
-        found = np.where(each > found if function is max else each < found, each, found)
+        found = np.where(each > found if function is max else each < found, each, found)[()]
     return found
 
 

@@ -14,9 +14,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from windlass.diagnostics import ArrayZeroDivisionError
+from windlass.frontends.arrays.integers import range_of
 from windlass.frontends.arrays.operands import unwrapped
 from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, strong_dtype
-from windlass.frontends.arrays.tracing import current_tracing
+from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
 
 WIDENING = frozenset({"add", "subtract", "multiply", "floor_divide", "remainder", "power", "left_shift", "right_shift",
                       "divmod"})  # fmt: skip
@@ -25,23 +27,25 @@ UNARY = frozenset({"negative", "positive"})
 """Those that do so of booleans."""
 BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor"})
 """Those that leave booleans what they are."""
+DIVIDING = frozenset({"divide", "floor_divide", "remainder", "divmod"})
 KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 WIDE = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.complex128))
 """Between these Python's numbers are promoted weakly to what they would be anyway."""
 
 
 @contextmanager
-def with_strong_numbers(is_wanted: bool = True) -> Generator[None]:
-    """Within, numbers are Numba's, or NumPy's again."""
+def with_strong_numbers(is_wanted: bool = True, *, stops_at_zero: bool = False) -> Generator[None]:
+    """Within, numbers are Numba's, or NumPy's again; with `stops_at_zero` it is an error to divide one by zero."""
     tracing = current_tracing()
     if tracing is None:
         yield
         return
-    before, tracing.has_strong_numbers = tracing.has_strong_numbers, is_wanted
+    before = tracing.has_strong_numbers, tracing.stops_at_zero
+    tracing.has_strong_numbers, tracing.stops_at_zero = is_wanted, stops_at_zero
     try:
         yield
     finally:
-        tracing.has_strong_numbers = before
+        tracing.has_strong_numbers, tracing.stops_at_zero = before
 
 
 def numbers_are_strong() -> bool:
@@ -55,6 +59,8 @@ def strong_inputs(name: str, inputs: Sequence[Any]) -> list[Any]:
     values = [unwrapped(each) for each in inputs]
     if not numbers_are_strong() or any(isinstance(each, list | tuple) for each in values):
         return list(inputs)
+    if tracing.stops_at_zero and name in DIVIDING:
+        _refuse_zero(*values)
     kinds = [dtype_or_kind(each, is_strong=False) for each in values]
     if all(isinstance(kind, type) or kind in WIDE for kind in kinds):
         return list(inputs)
@@ -71,6 +77,20 @@ def strong_inputs(name: str, inputs: Sequence[Any]) -> list[Any]:
         ]
     wanted = _of_numbers(name, dtypes)
     return [_typed(*each) for each in zip(inputs, values, wanted, strict=True)]
+
+
+def _refuse_zero(dividend: Any, divisor: Any) -> None:
+    """Have the program fail where a number is divided by zero; arrays are divided as NumPy divides them."""
+    tracing = current_tracing()
+    if tracing is None or np.ndim(dividend) or np.ndim(divisor):
+        return
+    least, greatest = range_of(divisor) if np.result_type(divisor).kind in "iu" else (None, None)
+    is_known = isinstance(divisor, int | float | complex | np.generic | np.ndarray)
+    if (is_known and divisor) or (least is not None and least > 0) or (greatest is not None and greatest < 0):
+        return
+    position, length = position_now()
+    check = Check("division by zero", position, None, "WL0916", length, ArrayZeroDivisionError)
+    tracing.require_never(jnp.asarray(divisor) == 0, check)
 
 
 def _of_numbers(name: str, dtypes: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:

@@ -111,6 +111,8 @@ class Tracing:
         """Whether the function has handlers that might see what a check of the program finds."""
         self.has_strong_numbers = False
         """Whether numbers are typed as Numba does: see `strong_numbers.py`."""
+        self.stops_at_zero = False
+        """Whether numbers that are divided by zero are an error, as in Python and Numba, and not infinite."""
         self.level: Any = None
         """JAX's trace that the function's own operations, loops and branches run in."""
         self.needed: Any = None

@@ -145,6 +145,9 @@ class Tuple(HeldType):
     def leaves(self) -> tuple[str, ...]:
         return tuple(leaf for each in self.types for leaf in each.leaves())
 
+    def __call__(self, *arguments: Any) -> Signature:
+        return Signature(self, tuple(arguments))
+
     def __repr__(self) -> str:
         return f"({', '.join(map(str, self.types))}{',' if len(self.types) == 1 else ''})"
 

@@ -94,6 +94,7 @@ class GeneralizedUfunc:
     def __init__(self, function: Callable[..., Any], signatures: Sequence[Signature], layout: str) -> None:
         self._function = getattr(function, "py_func", function)
         self.signatures = tuple(signatures)
+        self._layout = layout
         self.__name__, self.__doc__ = self._function.__name__, self._function.__doc__
         taken, _, given = layout.replace(" ", "").partition("->")
         self._taken, self._given = _axes_of(taken), _axes_of(given)
