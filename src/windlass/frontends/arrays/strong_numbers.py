@@ -59,7 +59,7 @@ def strong_inputs(name: str, inputs: Sequence[Any]) -> list[Any]:
     values = [unwrapped(each) for each in inputs]
     if not numbers_are_strong() or any(isinstance(each, list | tuple) for each in values):
         return list(inputs)
-    if tracing.stops_at_zero and name in DIVIDING:
+    if name in DIVIDING:
         _refuse_zero(*values)
     kinds = [dtype_or_kind(each, is_strong=False) for each in values]
     if all(isinstance(kind, type) or kind in WIDE for kind in kinds):
@@ -82,7 +82,7 @@ def strong_inputs(name: str, inputs: Sequence[Any]) -> list[Any]:
 def _refuse_zero(dividend: Any, divisor: Any) -> None:
     """Have the program fail where a number is divided by zero; arrays are divided as NumPy divides them."""
     tracing = current_tracing()
-    if tracing is None or np.ndim(dividend) or np.ndim(divisor):
+    if tracing is None or not tracing.stops_at_zero or np.ndim(dividend) or np.ndim(divisor):
         return
     least, greatest = range_of(divisor) if np.result_type(divisor).kind in "iu" else (None, None)
     is_known = isinstance(divisor, int | float | complex | np.generic | np.ndarray)
