@@ -318,13 +318,16 @@ def run(program: Program) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests.communication import bad_input, gradients
+    from tests.communication import bad_input, gradients, same_bits
     from tests.communication.ways import WAYS, outcome
 
     is_slow = sys.argv[1:] == ["slow"]
     found: dict[str, Any] = {each.name: run(each) for each in PROGRAMS if each.is_slow == is_slow}
-    if not is_slow:
+    if is_slow:
+        found |= {each.__name__: same_bits.run(each) for each in same_bits.MORE_PROGRAMS}
+    else:
         found |= {way.__name__: outcome(way) for way in WAYS}
         found |= {each.name: gradients.run(each) for each in gradients.GRADIENTS}
+        found |= {each.__name__: same_bits.run(each) for each in same_bits.PROGRAMS}
         found |= {name: bad_input.told(case) for name, (case, *_) in bad_input.CASES.items()}
     print(json.dumps(found))

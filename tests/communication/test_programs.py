@@ -11,6 +11,8 @@ import pytest
 from tests.communication.bad_input import CASES
 from tests.communication.gradients import GRADIENTS, Gradient
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
+from tests.communication.same_bits import MORE_PROGRAMS
+from tests.communication.same_bits import PROGRAMS as OF_SAME_BITS
 from tests.communication.ways import WAYS
 
 
@@ -41,6 +43,17 @@ def test_divided_arrays_are_taken_in_every_way(way: str, outcomes: dict[str, Any
 def test_bad_input_is_told_word_for_word(case: str, outcomes: dict[str, Any]) -> None:
     _, *expected = CASES[case]
     assert outcomes[case] == [line for line in expected if line]
+
+
+@pytest.mark.parametrize("name", [each.__name__ for each in OF_SAME_BITS])
+def test_results_have_the_same_bits_on_every_mesh(name: str, outcomes: dict[str, Any]) -> None:
+    assert all(outcomes[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [each.__name__ for each in MORE_PROGRAMS])
+def test_more_results_have_the_same_bits_on_every_mesh(name: str, slow_outcomes: dict[str, Any]) -> None:
+    assert all(slow_outcomes[name])
 
 
 def check(program: Program, outcome: dict[str, Any]) -> None:

@@ -237,6 +237,7 @@ def optimize(
     trials: int = 0,
     saturate: bool = False,
     precision: str | None = None,
+    deterministic: bool = False,
 ) -> OptimizedFunction: ...
 @overload
 def optimize(
@@ -253,6 +254,7 @@ def optimize(
     trials: int = 0,
     saturate: bool = False,
     precision: str | None = None,
+    deterministic: bool = False,
 ) -> Callable[[Callable[..., Any]], OptimizedFunction]: ...
 
 
@@ -272,6 +274,7 @@ def optimize(
     trials: int = 0,
     saturate: bool = False,
     precision: str | None = None,
+    deterministic: bool = False,
 ) -> Any:
     """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
 
@@ -291,6 +294,8 @@ def optimize(
     rules to be left out. With `saturate` rules are also tried without a choice between them, around products,
     convolutions and reductions, and the cheapest of all the programs that they lead to is taken (see the guide): that
     finds more, and takes up to some seconds for a program.
+    With `deterministic` the result has the same bits on every mesh: implies `exact`, and sums have a fixed order (see
+    docs/guides/distribution.md for what it costs).
     With a `precision` such as "f32x2", what is computed in f64 is computed with pairs of f32
     instead, for devices that have no f64 or are slow at it (docs/guides/precision.md); x64 is on while the function is
     traced, so that it has f64.
@@ -300,7 +305,8 @@ def optimize(
     from then on, in later processes too. They are the schedule's options, or else all rules but one family.
 
     Raises WindlassError: WL08xx where one of the rules breaks its laws and for choices that there are not; WL0961 for
-    a precision that there is not, and at the first call WL0962 for an operation that has no form with limbs.
+    a precision that there is not, and at the first call WL0962 for an operation that has no form with limbs, WL0945 for
+    one that has no fixed order.
 
     >>> import jax.numpy as jnp
     >>> @optimize
@@ -316,7 +322,9 @@ def optimize(
         raise fault(f"schedule is a schedule or its text, got {schedule!r}", "windlass.schedules makes them")
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise fault(f"trials is how many programs are timed, got {trials!r}", "trials=4")
-    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted, saturate, precision)
+    choices = Choices.make(
+        exact, assumes, compile_seconds, device, rules, without, wanted, saturate, precision, deterministic
+    )
     if function is None:
         return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames, trials)
     return OptimizedFunction(function, choices, static_argnums, static_argnames, trials)

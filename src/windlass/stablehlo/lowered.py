@@ -11,6 +11,7 @@ from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
+from windlass.lowering.fixed_order import fix_order
 from windlass.ops import expand_composites, restore_composites
 from windlass.precision import spread_module
 from windlass.rewriting.collecting import without_collections
@@ -39,7 +40,8 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     module = _read(parsed)
     if choices.precision is None:
         expand_functions(module)
-    plain = module.clone() if surroundings.is_partitioned else None
+    # Rules may change the order of sums: one that is to be fixed has one form.
+    plain = module.clone() if surroundings.is_partitioned and not choices.deterministic else None
     optimize_module(module, choices, platform=platforms[0], begun=begun)
     device = device_for(platforms)
     for each in (module, plain):
@@ -61,6 +63,8 @@ def settle_precision(module: Module, choices: Choices, device: Device | None = N
     if choices.precision is not None:
         spread_module(module, choices.precision, device)
         expand_functions(module)
+    if choices.deterministic:
+        fix_order(module)
     if choices.exact or choices.precision is not None:
         for function in module.functions.values():
             keep_float_results(function)

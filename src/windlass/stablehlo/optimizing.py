@@ -52,6 +52,8 @@ class Choices:
     """What is done in which order; None: all rules and passes together."""
     saturate: bool = False
     precision: Limbs | None = None
+    deterministic: bool = False
+    """Whether sums have an order that no division among devices changes."""
 
     @classmethod
     def make(
@@ -65,6 +67,7 @@ class Choices:
         schedule: Rewriting | None = None,
         saturate: bool = False,
         precision: str | None = None,
+        deterministic: bool = False,
     ) -> Choices:
         """The choices, checked; each rule of the user's passes its laws first.
 
@@ -81,6 +84,10 @@ class Choices:
             raise _unknown(f"exact is True or False, got {exact!r}", "exact=True keeps the order of sums")
         if not isinstance(saturate, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise _unknown(f"saturate is True or False, got {saturate!r}", "saturate=True tries rules without order")
+        if not isinstance(deterministic, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _unknown(
+                f"deterministic is True or False, got {deterministic!r}", "deterministic=True: the same on every mesh"
+            )
         seconds: Any = compile_seconds
         if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
             raise _unknown(f"compile_seconds is a time in seconds, got {compile_seconds!r}", "compile_seconds=10")
@@ -107,7 +114,8 @@ class Choices:
         seconds *= patience()
         assumed, kept_out = tuple(sorted(set(granted))), tuple(sorted(left_out))
         limbs = None if precision is None else Limbs.parse(precision)
-        return cls(exact, assumed, float(seconds), device, own, kept_out, schedule, saturate, limbs)
+        is_exact = exact or deterministic
+        return cls(is_exact, assumed, float(seconds), device, own, kept_out, schedule, saturate, limbs, deterministic)
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""
