@@ -12,7 +12,7 @@ import numpy as np
 import windlass as wl
 from tests.communication.programs import heat
 
-MESHES = ({"x": 1}, {"x": 2}, {"x": 4}, {"x": 8}, {"x": 4, "y": 2}, {"x": 2, "y": 4})
+MESHES: tuple[dict[str, Any], ...] = ({"x": 1}, {"x": 2}, {"x": 4}, {"x": 8}, {"x": 4, "y": 2}, {"x": 2, "y": 4})
 
 
 def sums(u: Any) -> Any:

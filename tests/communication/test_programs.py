@@ -6,8 +6,11 @@ import subprocess
 import sys
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+import windlass as wl
 from tests.communication.bad_input import CASES
 from tests.communication.gradients import GRADIENTS, Gradient
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
@@ -86,3 +89,9 @@ def test_gradient_is_one_devices_and_moves_twice_what_its_program_must(
     assert all(outcome["is_like_primal"])
     assert outcome["bytes"] <= 2 * gradient.ideal + gradient.corners
     assert outcome["bytes"] <= outcome["plain_bytes"]
+
+
+def test_what_has_no_fixed_order_is_refused() -> None:
+    with pytest.raises(wl.WindlassError, match="WL0945") as refused:
+        wl.optimize(jnp.cumsum, deterministic=True)(np.arange(4.0))
+    assert "deterministic=True: stablehlo.reduce_window has no order of sums" in str(refused.value)

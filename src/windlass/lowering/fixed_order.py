@@ -59,7 +59,8 @@ MOST_PRODUCTS = 1 << 24
 """Elements of the products of two matrices, before they are summed."""
 FIXED = (
     BitcastConvert, Branching, BroadcastInDim, Concatenate, Constant, Convert, DynamicSlice, DynamicUpdateSlice,
-    Elementwise, Gather, Iota, OptimizationBarrier, Pad, Reshape, Return, Reverse, Select, Slice, Sort, Transpose, While,
+    Elementwise, Gather, Iota, OptimizationBarrier, Pad, Reshape, Return, Reverse, Select, Slice, Sort, Transpose,
+    While,
 )  # fmt: skip
 """Ops whose results don't depend on an order, each element being computed for itself."""
 
