@@ -106,7 +106,10 @@ class Selection:
 
     def _is_cut_before(self, op: Op) -> bool:
         """Whether it takes a part of what comes from outside, along an axis that is not divided: no more is sent."""
-        if not isinstance(op, Slice) or owner_of(op.operand) in self.inside:
+        if not isinstance(op, Slice):
+            return False
+        source = owner_of(op.operand)
+        if source in self.inside or (source is not None and self.is_cheap(source)):
             return False
         divisions = self.propagation.divisions(op.operand) or ()
         return op.shape != op.operand.shape and all(

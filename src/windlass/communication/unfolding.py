@@ -117,7 +117,7 @@ class _Unfolding:
 
     def _like(self, value: Value, whole: Value) -> Value:
         """What was written, divided as what it was made of."""
-        if value.type is not whole.type and value.tensor.rank == whole.tensor.rank:
+        if value.tensor.rank == whole.tensor.rank:
             self.known.setdefault(value, self._divisions(whole))
         return value
 
@@ -213,7 +213,7 @@ class _Unfolding:
             return Constant.of(value.number, value.dtype, shape)
         if isinstance(value, BroadcastInDim) and not value.operand.shape:
             return BroadcastInDim(value.operand, shape, ())
-        return Reshape(known, shape)
+        return _within(known, shape)
 
     def _slice(self, op: Slice, whole: Value) -> Value | None:
         """slice(merge(x)) = merge(slice(x))."""
@@ -342,6 +342,19 @@ class _Splitting:
                 )
                 return Concatenate(pieces, axis)
         return None
+
+
+def _within(value: Value, shape: Sizes) -> Value:
+    """The value in a shape with more axes of size 1: which of its own are which is kept, as a reshape can't tell."""
+    own = list(value.shape)
+    places: list[int] = []
+    for axis in reversed(range(len(shape))):
+        if own and own[-1] == shape[axis]:
+            places.append(axis)
+            own.pop()
+        elif shape[axis] != 1:
+            return Reshape(value, shape)
+    return Reshape(value, shape) if own else BroadcastInDim(value, shape, tuple(reversed(places)))
 
 
 def _is_merged(value: Value, whole: Value) -> bool:
