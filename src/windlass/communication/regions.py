@@ -196,7 +196,7 @@ class Selection:
         def take(op: Op) -> None:
             for value in op.operands:
                 source = owner_of(value)
-                if source is not None and source.block is self.block and source not in taken and self.is_cheap(source):
+                if source is not None and source not in taken and self.is_cheap(source):
                     take(source)
             taken[op] = None
 
