@@ -87,6 +87,7 @@ def jit_takes_and_gives_divided_arrays() -> None:
     u = jax.device_put(field(), divided())
     compiled = wl.jit(steps_in_place)
     check(compiled(u, 3), 3)
+    assert "divided among devices with halos exchanged" in str(compiled.explain(u, 3))
     check(jax.jit(compiled)(u, 3), 3)
     report = wl.communication(compiled, mesh(), u, 3)
     assert all(each.kind == "collective-permute" for each in report.ours), report

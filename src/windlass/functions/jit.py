@@ -128,7 +128,9 @@ class JitFunction:
         call, leaves = self._find(positional, named)
         if isinstance(call, SplitFunction):
             return explanation_of(self.name, call)
-        return explanation_of(self.name, None, None if call.race is None else call.race.told(leaves))
+        outrun = None if call.race is None else call.race.told(leaves)
+        distribution = "\n".join(choice.told for choice in call.program.code.choices)
+        return explanation_of(self.name, None, outrun, distribution)
 
     def _find(
         self, positional: Sequence[Any], named: Mapping[str, Any]
