@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -135,6 +137,22 @@ def test_derivatives_are_zero_where_a_mask_picks_nothing() -> None:
     each = np.where(X > 2, 0.5 / np.sqrt(np.where(X > 2, X - 2, 1)), 0)
     np.testing.assert_allclose(found[0], each)
     np.testing.assert_allclose(found[1], -each.sum())
+
+
+def test_batches_are_those_of_each_row() -> None:
+    def function(x: Any) -> Any:
+        y = np.zeros_like(x)
+        y[x > 0] = np.cumsum(np.sort(x[x > 0]))
+        for i in np.flatnonzero(x > 1):
+            y[i] += i
+        return y
+
+    rows = np.stack([X, -X, X[::-1], X * 0])
+    with jax.enable_x64(True):
+        found = jax.vmap(wl.jit(function))(jnp.asarray(rows))
+        np.testing.assert_allclose(found, [function(row) for row in rows])
+        with pytest.raises(wl.WindlassError, match=r"(?s)WL0904.*the shape of what is returned"):
+            jax.vmap(wl.jit(lambda x: x[x > 0]))(jnp.asarray(rows))
 
 
 def test_derivatives_reach_elements_in_a_row() -> None:
