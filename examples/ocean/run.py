@@ -6,9 +6,7 @@
 Checks two steps of a small basin against the emulator, makes one program of the time loop, steps with a progress bar,
 and draws the surface. Where JAX sees several devices (`XLA_FLAGS=--xla_force_host_platform_device_count=8`), boxes are
 divided among them from west to east and from south to north; `--communication` prints what they tell each other.
-With `--checkpoint` it goes on where it was when it was killed, on whatever devices:
-
-    windlass launch -n 4 --devices-per-process 2 --restart 3 examples/ocean/run.py --checkpoint run1
+With `--checkpoint FOLDER` it goes on where it was when it was killed, on whatever devices.
 """
 
 from __future__ import annotations
