@@ -18,7 +18,18 @@ from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.masks import pick_of
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing, note_needed
 from windlass.frontends.arrays.unknown_lengths import UnknownLength
-from windlass.frontends.arrays.values import as_jax, cast_to, leaked, put, read_only, reshaped, unsupported, untraceable
+from windlass.frontends.arrays.values import (
+    LOOKED_AT,
+    NO_ELEMENTS,
+    as_jax,
+    cast_to,
+    leaked,
+    put,
+    read_only,
+    reshaped,
+    unsupported,
+    untraceable,
+)
 from windlass.frontends.arrays.views import (
     Broadcast,
     Diagonal,
@@ -165,7 +176,7 @@ class Array:
         value = self.value
         if isinstance(value, Tracer):
             note_needed(value)
-            raise untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
+            raise untraceable(NO_ELEMENTS, LOOKED_AT)
         return np.array(value, dtype)
 
     @property
@@ -501,7 +512,12 @@ class Array:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.shape:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return int(self._known("its value as an index", "keep it as an array"))
+        return int(
+            self._known(
+                "a number that Python needs as an index or a count",
+                "a list, a tuple, `range` or a function of Python's asks for it",
+            )
+        )
 
     def _known(self, what: str, note: str) -> Any:
         value = self.value

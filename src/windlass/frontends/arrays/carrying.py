@@ -506,12 +506,14 @@ def _widened(name: str, first: Any, value: Any, given: _Given, is_sure_to_run: b
     shape = common_shape(value.shape, aval.shape, name)
     was = first if isinstance(first, int | float | complex) else value
     if first is not UNDEFINED and value.shape != shape and not is_sure_to_run:
-        raise NotCapturable(f"'{name}' is a number before, and an array of shape {shape} after a round")
+        text = f"'{name}' is a number before, and an array of shape {shape} after a round"
+        raise NotCapturable(text, f"begin with an array: {name} = numpy.zeros({shape})")
     if shape != aval.shape:
         raise NotCapturable(f"'{name}' is an array of shape {shape} before, and a number after a round")
     is_kept = (first is UNDEFINED and given.number is None and value.weak_type) or keeps(was, value, dtype)
     if not (is_kept and keeps(given.number if given.number is not None else aval, aval, dtype)):
-        raise NotCapturable(f"'{name}' is {value.dtype} before, and {aval.dtype} after a round")
+        text = f"'{name}' is {value.dtype} before, and {aval.dtype} after a round"
+        raise NotCapturable(text, "begin with what a round gives, as in float(n) for n, or x.astype(dtype)")
     return jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), shape)
 
 

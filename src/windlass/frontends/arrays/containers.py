@@ -25,6 +25,10 @@ from windlass.frontends.arrays.states import NotCapturable
 from windlass.frontends.arrays.tracing import Tracing, current_tracing
 from windlass.frontends.arrays.unknown_lengths import UnknownLength
 
+BINDING = ("STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF", "DELETE_GLOBAL")
+"""Instructions that bind names outside of a function, or unbind them."""
+KEPT = "change it before or after, make it in the same branch, or keep the numbers in an array: x[k] = value"
+"""What helps where a list, dictionary or object is changed on a way that may not be taken."""
 ENTRY_POINTS = ("changing", "changing_in_place", "is_same", "made")
 """What captured functions call."""
 CONTAINERS = (list, dict, set, bytearray, collections.deque)
@@ -134,7 +138,10 @@ def expect_own_names(tracing: Tracing, code: CodeType) -> None:
     WindlassError (WL0910) for one that binds globals."""
     names = _outer_names(code)
     if names and tracing.is_within_branch():
-        raise NotCapturable(f"'{code.co_name}' is called within it, which binds '{names[0]}' outside of itself")
+        raise NotCapturable(
+            f"'{code.co_name}' is called within it, which binds '{names[0]}' outside of itself",
+            f"let it return the new value: {names[0]} = {code.co_name}(...)",
+        )
     refuse_outer_names(code, [name for name in names if name not in code.co_freevars])
 
 
@@ -150,17 +157,25 @@ def refuse_outer_names(code: CodeType, names: Sequence[str]) -> None:
             Diagnostic(
                 "WL0910",
                 f"'{code.co_name}' binds '{names[0]}' outside of itself",
-                Position(code.co_filename, code.co_firstlineno),
+                _place_of_binding(code, names[0]),
                 notes=("a program would do it once for all calls, while it is compiled",),
                 help="return the value; without whole=True Python does it, each time",
             )
         )
 
 
+def _place_of_binding(code: CodeType, name: str) -> Position:
+    """Where a function first binds the name."""
+    found = next(each for each in dis.get_instructions(code) if each.opname in BINDING and each.argval == name)
+    place = found.positions
+    if place is None or place.lineno is None or place.col_offset is None:
+        return Position(code.co_filename, code.co_firstlineno)
+    return Position(code.co_filename, place.lineno, place.col_offset + 1)
+
+
 @functools.cache
 def _outer_names(code: CodeType) -> tuple[str, ...]:
-    opcodes = ("STORE_DEREF", "STORE_GLOBAL", "DELETE_DEREF", "DELETE_GLOBAL")
-    stored = [each for each in dis.get_instructions(code) if each.opname in opcodes]
+    stored = [each for each in dis.get_instructions(code) if each.opname in BINDING]
     return tuple(each.argval for each in stored if each.argval not in code.co_cellvars)
 
 
@@ -187,7 +202,7 @@ def _expect_changeable(tracing: Tracing, owner: Any) -> None:
                 )
             )
         name = "a NumPy array that the function did not make" if kind is np.ndarray else f"an object of {kind.__name__}"
-        raise NotCapturable(f"{name} is changed within it")
+        raise NotCapturable(f"{name} is changed within it", KEPT)
 
 
 def _may_be_changed(tracing: Tracing, owner: Any) -> bool:

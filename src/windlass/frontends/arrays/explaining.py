@@ -19,7 +19,7 @@ from windlass.diagnostics import ArrayIndexError, ArrayTypeError, ArrayValueErro
 from windlass.frontends.arrays.definitions import tree_of
 from windlass.frontends.arrays.handlers import came_out_of_jax, innermost
 from windlass.frontends.arrays.tracing import LIBRARIES, is_users, position_in
-from windlass.frontends.arrays.values import leaked
+from windlass.frontends.arrays.values import LOOKED_AT, NO_ELEMENTS, leaked, untraceable
 
 STATIC = "compile the value in: @windlass.jit(static=...)"
 
@@ -57,6 +57,9 @@ def as_told(error: Exception) -> Exception:
             notes=("every call is compiled in, so it has to be known then when it stops",),
             help=f"write it as a loop, or {STATIC}",
         )
+    elif isinstance(error, jax.errors.TracerArrayConversionError):
+        kind = ArrayTypeError
+        diagnostic = untraceable(NO_ELEMENTS, LOOKED_AT).diagnostics[0]
     elif isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.NonConcreteBooleanIndexError):
         kind = ArrayTypeError
         diagnostic = Diagnostic(
@@ -76,6 +79,10 @@ def as_told(error: Exception) -> Exception:
         elif "Triggering __jax_array__()" in text:
             text = "a function of JAX's takes values, and this is an array of wl.jit, which can be written"
             help_ = "pass jax.numpy.asarray(x); where the text of the function can be read, that is done for you"
+        elif "dtype object" in text or "not a valid JAX array type" in text or "array type: object" in text:
+            help_ = "arrays of objects, texts and dates are no part of a program: make them outside of it"
+        elif "too large to convert to int64" in text:
+            help_ = "integers of a program have 64 bits: compute with float(n), or outside of it"
         elif "'str'" in text:
             help_ = "a string takes part in no arithmetic: choose by it with Python's `if`, or pass a number"
         headline = text if isinstance(error, tuple(kinds)) else f"{type(error).__name__}: {text}"
@@ -182,6 +189,7 @@ def _reason_of_statement(node: ast.If | ast.While) -> tuple[str, str]:
     ways = {
         ast.Raise: ("`raise`", "check before the call, or after it"),
         ast.Try: ("`try`", "put it around the loop or branch"),
+        ast.Delete: ("`del`", "bind the name to something else, or delete it after the branch"),
         # These can, but for where something has to be done on the way out.
         ast.Return: ("`return`", "take it out of the `try` or `with` that it leaves"),
         ast.Break: ("`break`", "take it out of the `try` or `with` that it leaves"),

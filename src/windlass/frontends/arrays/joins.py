@@ -120,7 +120,8 @@ def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
     spreads = [spread(value) for value in there]
     (leaves, structure), (others, other) = spreads[0], spreads[-1]
     if structure != other:
-        raise NotCapturable(f"{_what(name, places)} {_kind(there[0])} on one way and {_kind(there[1])} on another")
+        text = f"{_what(name, places)} {_kind(there[0])} on one way and {_kind(there[1])} on another"
+        raise NotCapturable(text, _help(places))
     parts: list[Any] = []
     ways: list[tuple[Any, Any]] = []
     types: list[tuple[Any, tuple[int, ...]]] = []
@@ -134,7 +135,8 @@ def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
             ways.append((NOTHING if is_second else leaf, NOTHING if is_one_way and not is_second else another))
             types.append(_type_of(name, places, leaf, another))
         else:
-            raise NotCapturable(f"{_what(name, places)} {_kind(leaf)} on one way and {_kind(another)} on another")
+            text = f"{_what(name, places)} {_kind(leaf)} on one way and {_kind(another)} on another"
+            raise NotCapturable(text, _help(places))
     is_unsure = is_bound(first) is not True or is_bound(second) is not True
     lines = None if places is None else tuple(dict.fromkeys(each for group in places for each in group))
     return Join(structure, parts, ways, types, is_unsure, lines, there, outer)
@@ -165,11 +167,11 @@ def _type_of(name: str, places: Any, first: Any, second: Any) -> tuple[Any, tupl
     is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
     if shapes[0] != shapes[1]:
         one, two = map(_shape, shapes)
-        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another", _help(places))
     is_kept = keeps if places is None else _fits
     if not all(is_kept(value, each, dtype) for value, each in zip((first, second), avals, strict=True)):
         one, two = (str(each.dtype) for each in avals)
-        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+        raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another", _help(places))
     return (None if is_weak else dtype, shapes[0])
 
 
@@ -210,6 +212,12 @@ def _what(name: str, places: list[tuple[Any, ...]] | None) -> str:
     lines = list(dict.fromkeys(each.line for group in places for each in group))
     told = " and ".join(f"line {line}" for line in lines)
     return f"the function returns ({told})"
+
+
+def _help(places: list[tuple[Any, ...]] | None) -> str:
+    if places is None:
+        return "bind the name to one type and shape on both ways, as in 1.0 or float(k) for 1 or k, or use two names"
+    return "let every `return` give as many values, each of one shape and dtype: 1.0 rather than 1 beside floats"
 
 
 def _kind(value: Any) -> str:

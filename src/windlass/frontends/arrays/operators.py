@@ -109,7 +109,10 @@ def _shown(self: Array) -> Any:
     value = self.value
     if isinstance(value, Tracer):
         note_needed(value)
-        raise untraceable("an array or number that is being traced has no text yet", "a text is made of it")
+        raise untraceable(
+            "the text of an array or number is not known while the function is compiled",
+            "str, repr or an f-string makes it here",
+        )
     return np.asarray(value)[()] if self.is_scalar else np.asarray(value)
 
 

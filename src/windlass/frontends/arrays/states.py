@@ -60,8 +60,16 @@ def names_of(getters: Sequence[Callable[[], Any]]) -> tuple[str, ...]:
     return tuple(found)
 
 
+ONE_TYPE = "keep names bound to arrays of one shape and dtype, or loop over a known small range"
+"""What helps where names change."""
+
+
 class NotCapturable(Exception):
-    """The body can't be one operation; the text says why."""
+    """The body can't be one operation; the text says why, and `help` what to write."""
+
+    def __init__(self, text: str, help: str = ONE_TYPE) -> None:
+        super().__init__(text)
+        self.help = help
 
 
 CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError)
@@ -245,6 +253,6 @@ def explained(error: Exception) -> Exception:
         Diagnostic(
             "WL0910",
             f"this loop or branch can't become one operation: {error}",
-            help="keep names bound to arrays of one shape and dtype, or loop over a known small range",
+            help=error.help,
         )
     )

@@ -64,6 +64,10 @@ def read_only(headline: str, note: str) -> ArrayValueError:
     return ArrayValueError(Diagnostic("WL0919", headline, notes=(note,), help=help_))
 
 
+NO_ELEMENTS = "the elements of an array are not known while the function is compiled"
+LOOKED_AT = "NumPy, or another library, looks at them here"
+
+
 def untraceable(headline: str, note: str) -> WindlassError:
     """What is said where elements are asked for that are not known yet."""
     return WindlassError(
