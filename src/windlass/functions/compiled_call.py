@@ -23,7 +23,7 @@ from windlass.frontends.arrays.containers import expect_no_outer_names
 from windlass.frontends.arrays.explaining import as_told, position_of
 from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
-from windlass.frontends.arrays.tracing import Tracing, tracing_as
+from windlass.frontends.arrays.tracing import LeftToPython, Tracing, tracing_as
 from windlass.frontends.arrays.unknown_lengths import Leaving, UnknownLength
 from windlass.functions.direct_calls import DirectCall, direct_call
 from windlass.functions.large_arguments import LargeArguments
@@ -71,7 +71,8 @@ class Options(Protocol):
 
 
 class HandledByPython(Exception):
-    """A check of the program does not hold, and the function has handlers that might see it; nothing was written."""
+    """A check of the program does not hold, and the function has handlers that might see it, or Python gives something
+    else than an error; nothing was written."""
 
 
 class CompiledCall:
@@ -334,7 +335,15 @@ class CompiledCall:
     def raise_failed(self, failure: Any) -> None:
         """Raise the error of a check, by the number that `apply` gives; nothing is known within a transformation."""
         if not isinstance(failure, Tracer) and (code := int(failure)):
-            raise self._tracing.error_for(code)
+            error = self._tracing.error_for(code)
+            if not isinstance(error, LeftToPython):
+                raise error
+
+    def _error_for(self, code: int) -> Exception:
+        error = self._tracing.error_for(code)
+        if not self._owner.whole and (self._tracing.has_handlers or isinstance(error, LeftToPython)):
+            return HandledByPython()
+        return error.error if isinstance(error, LeftToPython) else error
 
     def run(self, leaves: Sequence[Any]) -> Any:
         if self._any_jax and self._written:
@@ -414,9 +423,9 @@ class CompiledCall:
         found, staged = self.execute(values)
         if self._has_checks:
             *found, failure = found
-            if self._tracing.has_handlers and not self._owner.whole and not self._any_jax and int(failure):
+            if not self._any_jax and (code := int(failure)):
                 self.give_back(staged)
-                raise HandledByPython
+                raise self._error_for(code)
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
             self.raise_failed(failure)
         count = len(found) - len(self._written)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.frontends.arrays import selections, span_functions, span_making
+from windlass.frontends.arrays import linear_algebra, selections, span_functions, span_making
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
@@ -74,8 +74,10 @@ def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: M
         if "dtype" not in named and len(plain) < 2 and name != "full_like":
             named["dtype"] = np.dtype(plain[0].dtype)
     result = typed_call(name, target, plain, named)
-    if name in ("argpartition", "matrix_rank"):
+    if name == "argpartition":
         result = result.astype(np.int64)  # jax.numpy gives 32 bits
+    elif name == "gradient" and isinstance(result, list):
+        result = tuple(result)
     elif name.startswith("histogram") and name != "histogram_bin_edges":
         is_counted = name == "histogram" and named.get("weights") is None and not named.get("density")
         result = (result[0].astype(np.int64 if is_counted else np.float64), *result[1:])
@@ -96,6 +98,8 @@ def _makes_a_span(name: str, arguments: Sequence[Any]) -> bool:
 
 def _find(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of jax.numpy with the same name, in the same submodule."""
+    if function in linear_algebra.FUNCTIONS:
+        return linear_algebra.FUNCTIONS[function]
     submodule = (getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".").split(".")[0]
     home = getattr(jnp, submodule, jnp) if submodule in ("linalg", "fft") else jnp
     found = FUNCTIONS.get(function.__name__) if home is jnp else None

@@ -43,15 +43,12 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
         elif name.endswith(("quantile", "percentile")) and len(arguments) > 1:
             common = np.result_type(kind, dtype_or_number(arguments[1]))
             arguments[0] = as_dtype(arguments[0], common) if kind.kind == "f" else arguments[0]
-    elif name == "polyfit":
-        arguments = [
-            *(as_dtype(each, np.result_type(each.dtype, np.float64)) for each in arguments[:2]),
-            *arguments[2:],
-        ]
     elif name in JOINING:
         arguments = _promoted(name, arguments)
-    elif target.__module__.endswith("linalg") and arguments and jnp.result_type(arguments[0]).kind in "biu":
+    elif name == "vector_norm" and jnp.result_type(arguments[0]).kind in "biu":
         arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+    elif name == "vander":
+        arguments[0] = as_dtype(arguments[0], np.promote_types(jnp.result_type(arguments[0]), np.int64))
     if name == "select":
         choices = promoted_alike([*arguments[1], arguments[2] if len(arguments) > 2 else options.pop("default", 0)])
         arguments = [arguments[0], choices[:-1], choices[-1]]

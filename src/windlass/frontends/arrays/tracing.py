@@ -56,6 +56,15 @@ class Storage:
         _here.storages.add(self)
 
 
+class LeftToPython(Exception):
+    """A check that tells where NumPy may raise, or give something of another shape or type than the program: Python
+    runs the function there. `error` is raised where it has to be one program."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 @dataclass(frozen=True)
 class Check:
     """Something that the program looks at as it runs, and what is said where it does not hold.
