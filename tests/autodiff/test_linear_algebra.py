@@ -17,9 +17,20 @@ SQUARE, TALL, WEIGHTS = DRAW.normal(size=(4, 4)), DRAW.normal(size=(6, 4)), DRAW
 POSITIVE = SQUARE @ SQUARE.T + 4 * np.eye(4)
 SINGULAR = np.outer([1.0, 2, 3, 4], np.ones(4))
 
+
+def lower(xp: Any, a: Any) -> Any:
+    """The symmetric matrix of which NumPy reads this triangle; JAX takes the mean of both."""
+    return xp.tril(a) + xp.tril(a, -1).T
+
+
 FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
-    "cholesky": (lambda xp, a: (xp.linalg.cholesky(a) * WEIGHTS).sum(), POSITIVE),
-    "eigh": (lambda xp, a: (xp.linalg.eigh(a)[1] ** 2 * WEIGHTS).sum() + (xp.linalg.eigh(a)[0] ** 3).sum(), POSITIVE),
+    "cholesky": (lambda xp, a: (xp.linalg.cholesky(lower(xp, a)) * WEIGHTS).sum(), POSITIVE),
+    "eigh": (
+        lambda xp, a: (
+            (xp.linalg.eigh(lower(xp, a))[1] ** 2 * WEIGHTS).sum() + (xp.linalg.eigh(lower(xp, a))[0] ** 3).sum()
+        ),
+        POSITIVE,
+    ),
     "det": (lambda xp, a: xp.linalg.det(a), SQUARE),
     "solve": (lambda xp, a: (xp.linalg.solve(a, a[0]) ** 2).sum(), SQUARE),
     "inv": (lambda xp, a: (xp.linalg.inv(a) * WEIGHTS).sum(), SQUARE),
@@ -28,9 +39,12 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
     "norm": (lambda xp, a: xp.linalg.norm(a, "nuc") + xp.linalg.norm(a, 2), TALL),
     "lstsq": (lambda xp, a: (xp.linalg.lstsq(a, a[:, 0] ** 2)[0] ** 2).sum(), TALL),
     "eigvals": (lambda xp, a: (xp.abs(xp.linalg.eigvals(a)) ** 2).sum(), SQUARE),
-    "cholesky of a batch": (lambda xp, a: (xp.linalg.cholesky(xp.stack([a, 2 * a])) ** 3).sum(), POSITIVE),
-    "eigenvectors of the identity": (lambda xp, a: (xp.linalg.eigh(a)[1] * WEIGHTS).sum(), np.eye(4)),
-    "eigenvalues of the identity": (lambda xp, a: (xp.linalg.eigh(a)[0] * np.arange(4.0)).sum(), np.eye(4)),
+    "cholesky of a batch": (
+        lambda xp, a: (xp.linalg.cholesky(xp.stack([lower(xp, a), 2 * lower(xp, a)])) ** 3).sum(),
+        POSITIVE,
+    ),
+    "eigenvectors of the identity": (lambda xp, a: (xp.linalg.eigh(lower(xp, a))[1] * WEIGHTS).sum(), np.eye(4)),
+    "eigenvalues of the identity": (lambda xp, a: (xp.linalg.eigh(lower(xp, a))[0] * np.arange(4.0)).sum(), np.eye(4)),
     "singular values of zero": (lambda xp, a: xp.linalg.svd(a, compute_uv=False).sum(), np.zeros((4, 4))),
     "inverse of what has none": (lambda xp, a: xp.linalg.inv(a).sum(), SINGULAR),
     "determinant of what has no inverse": (lambda xp, a: xp.linalg.det(a), SINGULAR),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,11 +19,8 @@ from jax import lax
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays.tracing import LeftToPython, current_tracing, position_now
 
-_EYE = np.eye(1)
-EIGH, EIG, QR, SLOGDET, SVD = (
-    type(function(_EYE))
-    for function in (np.linalg.eigh, np.linalg.eig, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
-)
+NAMED = (np.linalg.eigh, np.linalg.eig, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
+EIGH, EIG, QR, SLOGDET, SVD = (cast("Any", type(function(np.eye(1)))) for function in NAMED)
 """The named tuples that NumPy gives."""
 
 
@@ -39,7 +36,7 @@ def _refuse(fails: Any, message: str) -> None:
     _leave_to_python(fails, error)
 
 
-def _refuse_as_one_program(differs: Any, headline: str, help: str) -> None:  # noqa: A002
+def _refuse_as_one_program(differs: Any, headline: str, help: str) -> None:
     """Let Python run the function where NumPy gives something of another shape or type than the program."""
     position, length = position_now()
     _leave_to_python(differs, LaunchError(Diagnostic("WL0904", headline, position, length, help=help)))
@@ -70,7 +67,7 @@ def _doubled(*arrays: Any) -> tuple[list[Any], np.dtype]:
 
 
 def _real(dtype: np.dtype) -> np.dtype:
-    return np.empty((), dtype).real.dtype
+    return np.finfo(dtype).dtype
 
 
 def _from_triangle(matrix: Any, is_upper: bool) -> Any:
@@ -205,7 +202,13 @@ def _unscaled(found: Any, scale: Any) -> Any:
 
 def det(a: Any) -> Any:
     (matrix,), dtype = _doubled(a)
-    return jnp.linalg.det(matrix).astype(dtype)
+    found = jnp.linalg.det(matrix)
+    if matrix.shape[-1] <= 3:  # JAX has formulas for these, which give NaN where elimination meets infinities
+        lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(matrix))
+        swaps = jnp.sum(pivots != jnp.arange(pivots.shape[-1]), -1)
+        product = jnp.prod(jnp.diagonal(lu, axis1=-2, axis2=-1), -1) * (1 - 2 * (swaps % 2))
+        found = jnp.where(jnp.all(jnp.isfinite(matrix), (-2, -1)), found, product)
+    return found.astype(dtype)
 
 
 def slogdet(a: Any) -> Any:
@@ -223,7 +226,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 def qr(a: Any, mode: str = "reduced") -> Any:
     (matrix,), dtype = _doubled(a)
-    found = jnp.linalg.qr(matrix, mode)
+    found: Any = jnp.linalg.qr(matrix, mode)
     if mode == "r":
         return found.astype(dtype)
     first, second = (each.astype(dtype) for each in found)
@@ -343,7 +346,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return jnp.where(jnp.isnan(ratio) & ~had_nan, np.inf, ratio).astype(_real(dtype))
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     array = jnp.asarray(x)
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
@@ -355,7 +358,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return jnp.expand_dims(found, tuple(each % array.ndim for each in axes)) if keepdims else found
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 

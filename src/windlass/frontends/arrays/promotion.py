@@ -19,7 +19,7 @@ AVERAGING = frozenset({"mean", "std", "var", "average", "median", "nanmean", "na
 """These give doubles for integers."""
 JOINING = frozenset({"where", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "append", "select",
                      "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "cross", "convolve", "correlate",
-                     "interp", "clip", "block", "insert", "solve", "lstsq", "multi_dot", "matmul"})  # fmt: skip
+                     "interp", "clip", "block", "insert", "multi_dot", "matmul"})  # fmt: skip
 """These promote all their arrays to one dtype."""
 
 
@@ -47,6 +47,12 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
         arguments = _promoted(name, arguments)
     elif name == "vector_norm" and jnp.result_type(arguments[0]).kind in "biu":
         arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+    elif name in ("cov", "corrcoef"):
+        arguments[:2] = [each if each is None else as_dtype(each, _with_double(each)) for each in arguments[:2]]
+    elif name == "gradient" and jnp.result_type(arguments[0]).kind in "biu":
+        if jnp.result_type(arguments[0]).kind == "b":
+            raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
+        arguments[0] = as_dtype(arguments[0], np.float64)
     elif name == "vander":
         arguments[0] = as_dtype(arguments[0], np.promote_types(jnp.result_type(arguments[0]), np.int64))
     if name == "select":
@@ -57,6 +63,10 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
         bins = arguments[1] if len(arguments) > 1 else options.get("bins", 10)
         return as_dtype(found[0], np.int64), found[1] if np.ndim(bins) == 0 else jnp.asarray(bins)
     return as_dtype(found, np.int64) if name in INDICES and not jnp.issubdtype(found.dtype, jnp.inexact) else found
+
+
+def _with_double(value: Any) -> np.dtype:
+    return np.result_type(np.dtype(jnp.result_type(value)), np.float64)
 
 
 def _promoted(name: str, arguments: list[Any]) -> list[Any]:
