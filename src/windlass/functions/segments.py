@@ -113,6 +113,7 @@ class Segment(CompiledCall):
         return  # writes to such arrays were refused where they stand
 
     def _trace_function(self, values: Sequence[Any], tracing: Tracing) -> Any:
+        tracing.is_part = True
         count = len(self._form[2])
         arrays: list[TracedArray] = []
         given = iter(zip(values, self._strides, self._is_read_only, self._is_numpy, self._is_array, strict=True))

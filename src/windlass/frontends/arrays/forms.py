@@ -14,6 +14,7 @@ import jax
 
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.lengths import Bounds, Length, Stretch
+from windlass.frontends.arrays.places import expect_few
 from windlass.frontends.arrays.sharing import Met, relate
 from windlass.frontends.arrays.spans import Span, as_span, of_elements
 from windlass.frontends.arrays.states import Body, NotCapturable, State
@@ -73,6 +74,7 @@ def in_form(value: Any, form: Form) -> Any:
     """The array as a span in the form. It is a copy that may be the array itself: see `sharing.py`."""
     if not isinstance(value, Array | UnknownLength) or _is_in_form(value, form):
         return value
+    expect_few(max(form.rooms))
     span = value.span if isinstance(value, UnknownLength) else as_span(value)
     stretches = [
         Stretch(0, room) if counted else None for room, counted in zip(form.rooms, form.is_counted, strict=True)

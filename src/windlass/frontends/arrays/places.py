@@ -11,17 +11,34 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
 
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.integers import note_range
 from windlass.frontends.arrays.lengths import Length
 from windlass.frontends.arrays.spans import Span, of_elements
-from windlass.frontends.arrays.tracing import current_tracing
+from windlass.frontends.arrays.tracing import current_tracing, position_now
 from windlass.stablehlo.platforms import device_that_runs
+
+MOST_PLACES = 4096
+"""So many elements are put in a row where a function may be split: NumPy does more of them faster than a program."""
+
+
+def expect_few(count: int) -> None:
+    """Raises WindlassError (WL0904) where Python is faster at putting so many elements in a row, and may do it."""
+    tracing = current_tracing()
+    if tracing is None or tracing.is_whole or (count <= MOST_PLACES and not tracing.is_part):
+        return
+    position, length = position_now()
+    headline = "how many elements a mask picks is not known while the function is compiled"
+    notes = (f"a program could have room for {count:,} of them; Python puts them in a row faster",)
+    help = "to have it in one program, for its derivatives too: @windlass.jit(whole=True)"
+    raise WindlassError(Diagnostic("WL0904", headline, position, length, notes=notes, help=help))
 
 
 def places_of(mask: Any) -> Span:
     """The numbers of the elements that are true, in C order, as a span of 64-bit integers."""
     tracing = current_tracing()
+    expect_few(mask.size)
     level = get_opaque_trace_state()
     kept = None if tracing is None else tracing.places.get(id(mask))
     if kept is not None and kept[1] == level:
@@ -64,6 +81,7 @@ def true_places(mask: Any) -> Any:
 
 def numbers_of(mask: Any) -> Any:
     """For each element, in C order, how many before it are true; 64-bit integers."""
+    expect_few(mask.size)
     flat = jnp.ravel(mask)
     (size,) = flat.shape
     if size and device_that_runs().name == "cpu":

@@ -116,6 +116,8 @@ class Tracing:
         """Whether the function has to be one program."""
         self.swallowed: BaseException | None = None
         """What can't be compiled in a `with` statement, while its contexts are left."""
+        self.is_part = False
+        """Whether it is some statements of a function that Python runs."""
         self.has_handlers = False
         """Whether the function has handlers that might see what a check of the program finds."""
         self.has_strong_numbers = False
