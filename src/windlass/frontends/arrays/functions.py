@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.frontends.arrays import linear_algebra, selections, span_functions, span_making
+from windlass.frontends.arrays import linear_algebra, narrow_integers, selections, span_functions, span_making
 from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
@@ -98,8 +98,9 @@ def _makes_a_span(name: str, arguments: Sequence[Any]) -> bool:
 
 def _find(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of jax.numpy with the same name, in the same submodule."""
-    if function in linear_algebra.FUNCTIONS:
-        return linear_algebra.FUNCTIONS[function]
+    own = linear_algebra.FUNCTIONS.get(function) or narrow_integers.FUNCTIONS.get(function)
+    if own is not None:
+        return own
     submodule = (getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".").split(".")[0]
     home = getattr(jnp, submodule, jnp) if submodule in ("linalg", "fft") else jnp
     found = FUNCTIONS.get(function.__name__) if home is jnp else None

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from windlass.frontends.arrays.operands import unwrapped
+from windlass.frontends.arrays.narrow_integers import DOUBLING, is_of_integers
+from windlass.frontends.arrays.operands import unsupported, unwrapped
 from windlass.frontends.arrays.tracing import current_tracing
 
 WIDENING = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "nanprod", "nancumsum", "nancumprod", "trace"})
@@ -18,8 +19,8 @@ AVERAGING = frozenset({"mean", "std", "var", "average", "median", "nanmean", "na
                        "quantile", "percentile", "nanquantile", "nanpercentile"})  # fmt: skip
 """These give doubles for integers."""
 JOINING = frozenset({"where", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "append", "select",
-                     "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "cross", "convolve", "correlate",
-                     "interp", "clip", "block", "insert", "multi_dot", "matmul"})  # fmt: skip
+                     "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "cross", "interp",
+                     "clip", "block", "insert", "multi_dot", "matmul"})  # fmt: skip
 """These promote all their arrays to one dtype."""
 
 
@@ -38,6 +39,8 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
             arguments[0] = jnp.asarray(arguments[0]).astype(np.uint64)
     elif name in AVERAGING and arguments:
         kind = np.dtype(jnp.result_type(arguments[0]))
+        if kind.kind == "b" and name in ("nanquantile", "nanpercentile"):
+            raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
         if kind.kind in "biu":
             arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
         elif name.endswith(("quantile", "percentile")) and len(arguments) > 1:
@@ -53,6 +56,15 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
         if jnp.result_type(arguments[0]).kind == "b":
             raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
         arguments[0] = as_dtype(arguments[0], np.float64)
+    elif name in DOUBLING and arguments:
+        if name == "unwrap" and jnp.result_type(arguments[0]).kind in "bu":
+            raise unsupported("numpy.unwrap of integers without signs")
+        places = (0, 1) if name == "histogram2d" else (0,)
+        for place in places:
+            if place < len(arguments) and is_of_integers(arguments[place]):
+                arguments[place] = as_dtype(arguments[place], np.float64)
+    elif name == "polyval" and len(arguments) > 1 and isinstance(arguments[1], float | complex | int):
+        arguments[1] = np.asarray(arguments[1])
     elif name == "vander":
         arguments[0] = as_dtype(arguments[0], np.promote_types(jnp.result_type(arguments[0]), np.int64))
     if name == "select":
