@@ -140,7 +140,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),
     "used after it was donated": (
         use_after_donation,
-        "error[WL0943]: add_in_place: the memory of argument 'u' was given up in an earlier call",
+        "error[WL0943]: add_in_place: the memory of argument 'u' was given up: deleted, or donated before",
         "help: go on with the result of that call, or don't donate the argument",
     ),
     "donated and read": (
@@ -148,7 +148,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
         "help: pass a copy of it, or don't donate the argument",
     ),
     "deleted": (
-        use_deleted, "error[WL0943]: add: the memory of argument 'v' was given up in an earlier call",
+        use_deleted, "error[WL0943]: add: the memory of argument 'v' was given up: deleted, or donated before",
         "help: go on with the result of that call, or don't donate the argument",
     ),
     "another mesh than that asked about": (

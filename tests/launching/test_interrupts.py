@@ -165,7 +165,7 @@ def test_an_emulated_kernel_is_interrupted() -> None:
 
 
 @pytest.mark.parametrize("size", [8, 80_000])
-def test_a_compiled_function_is_interrupted_and_its_arrays_stay(size: int) -> None:
+def test_a_compiled_function_is_interrupted_and_its_arrays_hold_what_was_written(size: int) -> None:
     @wl.jit(whole=True)
     def count(a: Any) -> Any:
         while a[0] >= 0:
@@ -178,7 +178,7 @@ def test_a_compiled_function_is_interrupted_and_its_arrays_stay(size: int) -> No
     a = room[start : start + size]  # aligned: XLA takes it without a copy
     interrupt(lambda: count(a), 1.0)
     interrupt(lambda: count(a), 0.3)
-    assert not a.any()
+    assert a[0] in (0, 1) and np.ptp(a[1:]) <= 1  # XLA's program has written nothing, native code whole rounds but one
 
 
 def test_clang_is_interrupted() -> None:

@@ -26,7 +26,7 @@ def expect_there(name: str, arrays: Named, donated: Collection[str] = ()) -> Non
     for own, array in arrays.items():
         if is_given_up(array):
             raise _fault(
-                f"{name}: the memory of {own} was given up in an earlier call",
+                f"{name}: the memory of {own} was given up: deleted, or donated before",
                 "go on with the result of that call, or don't donate the argument",
             )
     for own in arrays:
