@@ -236,12 +236,12 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 # -- eigenvalues and singular values ----------------------------------------------------------------------------------
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     values, vectors, dtype = _eigh(a, UPLO)
     return EIGH(values.astype(_real(dtype)), vectors.astype(dtype))
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     values, _, dtype = _eigh(a, UPLO)
     return values.astype(_real(dtype))
 
@@ -317,7 +317,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...)
     return found.astype(dtype)
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803 (NumPy's name)
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     if jnp.ndim(A) < 2:
