@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS
 from windlass.ir import Block, Function, Value
-from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId
+from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId, While
 from windlass.ops.evaluation import Scope
 from windlass.ops.shardings import MANUAL, Sharding, sharding_of
 
@@ -19,19 +20,27 @@ POISON = 1e30
 
 
 def evaluate(function: Function, arrays: list[Any]) -> list[Any]:
-    """What the function gives, a block without loops."""
-    known: dict[Value, Any] = dict(zip(function.arguments, arrays, strict=True))
-    for op in function.body:
+    """What the function gives; its loops may hold regions, too."""
+    return _run(function.body, arrays, {})
+
+
+def _run(block: Block, arrays: Sequence[Any], outside: Mapping[Value, Any]) -> list[Any]:
+    known: dict[Value, Any] = {**outside, **dict(zip(block.arguments, arrays, strict=True))}
+    for op in block:
         operands = [known[operand] for operand in op.operands]
-        if op is function.body.terminator:
+        if op is block.terminator:
             return operands
         if isinstance(op, Opaque) and op.operation == MANUAL:
             results = _run_region(op, operands)
+        elif isinstance(op, While):
+            results = operands
+            while _run(op.cond.block, results, known)[0]:
+                results = _run(op.body.block, results, known)
         else:
             found = op.evaluate(*operands, **({"scope": Scope()} if getattr(op, "needs_scope", False) else {}))
             results = found if isinstance(found, tuple) else (found,)
         known.update(zip(op.results, results, strict=True))
-    raise AssertionError("the function ends with no values")
+    raise AssertionError("the block ends with no values")
 
 
 def _shardings(op: Opaque, name: str, values: tuple[Value, ...]) -> list[Sharding]:

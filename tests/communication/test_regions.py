@@ -12,6 +12,7 @@ from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ops import (
     Add,
     BroadcastInDim,
+    CollectivePermute,
     Compare,
     Concatenate,
     Constant,
@@ -29,6 +30,8 @@ from windlass.ops import (
     Slice,
     Subtract,
     Transpose,
+    While,
+    make_region,
 )
 from windlass.ops.combiners import combiner_region
 from windlass.ops.movement import slice_along
@@ -246,6 +249,61 @@ def test_folds_close_the_ring_for_what_begins_before_the_first_device() -> None:
     assert exchanged is not None
     (found,) = evaluate(exchanged.main, [np.arange(24.0)])
     assert found == 276.0
+
+
+def write_loops(passes_on: bool) -> Module:
+    """Two loops, one in the other, which read a field at a distance that neither of them changes."""
+    block = Block([tensor_type((24,), "f64")] * 3)
+
+    def is_below(count: Value, *_: Value) -> Value:
+        return Compare(count, Constant.of(3, "i32"), "LT")
+
+    def rolled(value: Value, by: int) -> Value:
+        return Concatenate((slice_along(value, 0, by, 24), slice_along(value, 0, 0, by)), 0)
+
+    with Builder(block):
+        u, depth, push = block.arguments
+        zero = Constant.of(0, "i32")
+
+        def step(count: Value, u: Value, kept: Value) -> tuple[Value, ...]:
+            mean = Multiply(Add(rolled(u, 1), rolled(u, 23)), Constant.of(0.5, "f64", (24,)))
+
+            def short_step(count: Value, u: Value, inner: Value, mean: Value) -> tuple[Value, ...]:
+                depth_there = rolled(inner if passes_on else depth, 22)
+                found = Add(Multiply(rolled(u, 2), depth_there), Subtract(rolled(mean, 1), rolled(push, 3)))
+                return Add(count, Constant.of(1, "i32")), found, inner, mean
+
+            taken = (zero, u, kept, mean)
+            types = tuple(value.type for value in taken)
+            rounds = While(make_region(types, is_below), make_region(types, short_step), taken)
+            found = Multiply(rounds.results[1], rolled(kept if passes_on else depth, 1))
+            return Add(count, Constant.of(1, "i32")), found, kept
+
+        taken = (zero, u, depth)
+        types = tuple(value.type for value in taken)
+        loop = While(make_region(types, is_below), make_region(types, step), taken)
+        Return((loop.results[1],))
+    return Module([Function("main", block)])
+
+
+@pytest.mark.parametrize("passes_on", [False, True])
+def test_what_loops_leave_as_it_is_is_exchanged_once_before_them(passes_on: bool) -> None:
+    module = write_loops(passes_on)
+    exchanged = exchange_halos_in(module, [CASES[0][1]] * 3)
+    assert exchanged is not None
+
+    def count(block: Block) -> int:
+        regions = (op.bodies[0].block for op in block if isinstance(op, Opaque) and op.operation == MANUAL)
+        return sum(isinstance(op, CollectivePermute) for region in regions for op in region)
+
+    (loop,) = (op for op in exchanged.main.body if isinstance(op, While))
+    (rounds,) = (op for op in loop.body.block if isinstance(op, While))
+    # From the left and from the right: of what both leave as it is, of what the inner one does, of what changes there.
+    assert count(exchanged.main.body) == 2
+    assert count(rounds.body.block) == 1
+    arrays = [np.random.default_rng(k).random(24) for k in range(3)]
+    expected, found = (evaluate(each.main, arrays) for each in (module, exchanged))
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
 
 
 def test_what_no_region_can_do_parts_two_regions() -> None:

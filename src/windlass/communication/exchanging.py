@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from windlass.communication.estimating import count_in_regions, estimate_by_xla
-from windlass.communication.halo_exchange import Channels
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
-from windlass.communication.regions import exchange_in_block
+from windlass.communication.regions import exchange_in_function
 from windlass.communication.unfolding import keep_axes_apart
 from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
@@ -66,7 +65,7 @@ def exchange_and_estimate(
         return None
     by_xla = estimate_by_xla(copy, found)
     try:
-        count = exchange_in_block(main.body, found, Channels(), machine)
+        count = exchange_in_function(main, found, machine)
     except (Unreadable, TypeFault):
         return None
     return Exchanged(copy, count_in_regions(copy, found), by_xla) if count else None

@@ -7,7 +7,7 @@ messages of their own. Faces of all arrays that go the same way travel as one me
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.communication.propagation import Divisions
@@ -38,6 +38,11 @@ Extents = tuple[tuple[int, int], ...]
 own last one; 0 and 0 along axes that are not divided."""
 
 
+def hull_of(boxes: Iterable[Extents]) -> Extents:
+    """The positions in any of the boxes, and those between."""
+    return tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*boxes, strict=True))
+
+
 @dataclass
 class Halo:
     """A device's part of an array, and what is needed of it: each of `boxes`, though not what is between them."""
@@ -57,6 +62,11 @@ class Halo:
             else (0, 0)
             for axis, division in enumerate(self.divisions)
         )
+
+    @property
+    def extents(self) -> Extents:
+        """What a device holds afterwards: its own positions, and all that are needed."""
+        return hull_of([*self.boxes, ((0, 0),) * len(self.divisions)])
 
     def face(self, axis: int, end: int, done: Collection[int]) -> Extents:
         """What goes along with what is beyond an end of an axis: of the axes that were exchanged before, how much."""

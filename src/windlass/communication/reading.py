@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
+from windlass.communication.local_regions import middle
 from windlass.communication.ordered_numbers import from_ordered, to_ordered
 from windlass.communication.places import OWN, Local, Read, Ring, Span, owner_of
 from windlass.communication.positions import Positions
@@ -150,7 +151,7 @@ class Reader:
     def offset(self, value: Value, axis: int, division: Division) -> int:
         """Where a value from outside begins in the array of the divided extent that holds it."""
         known = self.embedded.get(value)
-        return (division.extent - value.shape[axis]) // 2 if known is None else known[axis]
+        return middle(value.shape[axis], division) if known is None else known[axis]
 
     def _cut(self, value: Value, op: Op) -> Slice | None:
         """The slice that a value from outside is, if it is shorter than the divided extent along divided axes alone."""

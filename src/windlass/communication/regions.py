@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windlass.communication.halo_exchange import Channels
+from windlass.communication.invariants import Invariants
 from windlass.communication.machines import Machine
 from windlass.communication.places import owner_of
 from windlass.communication.propagation import CONSTRAINT, Divisions, Propagation
 from windlass.communication.reading import READABLE, Reader
 from windlass.communication.stages import Stage
-from windlass.ir import Block, Builder, TensorType, Value
+from windlass.ir import Block, Builder, Function, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
 from windlass.ops import Branching, Opaque, Reduce, Slice, While
@@ -29,18 +30,28 @@ WIDE = 0.25
 exchanged too, if anything can be."""
 
 
-def exchange_in_block(block: Block, propagation: Propagation, channels: Channels, machine: Machine) -> int:
-    """Make regions of the block's ops, and of those within its loops and branches; gives how many there are."""
+def exchange_in_function(function: Function, propagation: Propagation, machine: Machine) -> int:
+    """Make regions of the function's ops, those within its loops and branches too; gives how many there are."""
+    channels, invariants = Channels(), Invariants(propagation)
+    count = _exchange_in_block(function.body, propagation, channels, machine, invariants)
+    return count + invariants.exchange(channels)
+
+
+def _exchange_in_block(
+    block: Block, propagation: Propagation, channels: Channels, machine: Machine, invariants: Invariants
+) -> int:
     # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
     selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
     chosen = min(selections, key=lambda selection: selection.cost(machine))
     count = len(chosen.regions)
     if chosen.regions:
-        _rebuild(block, chosen, channels)
+        _rebuild(block, chosen, channels, invariants)
     # What loops and branches read is settled by now.
     for op in tuple(block):
         if isinstance(op, While | Branching):
-            inner = sum(exchange_in_block(region.block, propagation, channels, machine) for region in op.regions)
+            inner = sum(
+                _exchange_in_block(region.block, propagation, channels, machine, invariants) for region in op.regions
+            )
             if inner and isinstance(op, Branching):
                 _constrain(op, propagation)
             count += inner
@@ -208,7 +219,7 @@ class Selection:
         embedded = {value: stage.places[value] for value in used for stage in before if value in stage.places}
         key = (tuple(ops), tuple(outputs), tuple(embedded.items()))
         if key not in self.read:
-            stage = Stage(self.propagation, list(taken), Reader(self.propagation, embedded=embedded))
+            stage = Stage(self.propagation, self.block, list(taken), Reader(self.propagation, embedded=embedded))
             self.read[key] = stage, stage.read(outputs)
         return self.read[key]
 
@@ -263,7 +274,7 @@ def _values_used(op: Op) -> Iterator[Value]:
         yield from captures(region)
 
 
-def _rebuild(block: Block, selection: Selection, channels: Channels) -> None:
+def _rebuild(block: Block, selection: Selection, channels: Channels, invariants: Invariants) -> None:
     """Put regions in place of ops; what is left to XLA comes before the region of its stage."""
     ops = list(block)
     rest = [op for op in ops if op not in selection.inside]
@@ -279,7 +290,7 @@ def _rebuild(block: Block, selection: Selection, channels: Channels) -> None:
         region = selection.regions.get(number)
         if region is not None:
             with Builder(block):
-                made = region.make(channels, replaced)
+                made = region.make(channels, replaced, invariants)
                 for value, result in made.items():
                     found = _cut_out(value, result, region.places[value])
                     selection.propagation.join_all(value, found)

@@ -6,24 +6,23 @@ others read of its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from windlass.communication.combining import combine_folds
-from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos
+from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos, hull_of
+from windlass.communication.invariants import Invariants, Unchanged, find_unchanged
+from windlass.communication.local_regions import embed, extended_shape, local_shape, make_region, whole_shape
 from windlass.communication.machines import Machine
 from windlass.communication.places import OWN, Read, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
 from windlass.diagnostics import Position
-from windlass.ir import Block, Builder, Region, Value, tensor_type
+from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.ir.core import Op
-from windlass.ops import Constant, Opaque, OpaqueTerminator, Pad, Slice
-from windlass.ops.shardings import MANUAL, Sharding
+from windlass.ops import Constant, Pad, Slice
 
-END = "sdy.return"
 MOST_BOXES = 24
 """So many places are told apart of which a device needs an array: of more, all that is between."""
 Parts = dict[Value, tuple[Value, Extents]]
@@ -35,6 +34,8 @@ class Stage:
     """One region: its ops in order, those that are made anew included."""
 
     propagation: Propagation
+    block: Block
+    """Where the ops are from."""
     ops: list[Op]
     reader: Reader
     inputs: list[Value] = field(default_factory=list[Value])
@@ -45,6 +46,10 @@ class Stage:
     """Those that were asked for."""
     boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
     """What is needed of each array."""
+    unchanged: dict[Value, Unchanged] = field(default_factory=dict[Value, Unchanged])
+    """The inputs whose halos are exchanged before a loop that leaves them as they are."""
+    sources: dict[Value, Position | None] | None = None
+    """Where arrays are read at a distance, once that was asked for."""
 
     def read(self, outputs: Iterable[Value]) -> list[Op]:
         """Read the ops, and find out what is needed for these results.
@@ -72,7 +77,7 @@ class Stage:
             if not needed:
                 continue
             if len(needed) > MOST_BOXES:
-                needed = {_hull(needed)}
+                needed = {hull_of(needed)}
             if step.own is not None and any(box[step.own] != (0, 0) for box in needed):
                 return [step.op]
             for result in step.op.results:
@@ -81,6 +86,9 @@ class Stage:
                 self._need(read, needed)
         made = {result for step in reader.steps for result in step.op.results}
         self.inputs = [value for value in self.boxes if value not in made]
+        for value in self.inputs:
+            if self.width_of(value) > 0 and (found := find_unchanged(value, self.block)) is not None:
+                self.unchanged[value] = found
         return []
 
     def _give(self, value: Value) -> None:
@@ -131,7 +139,7 @@ class Stage:
     def extents(self, value: Value) -> Extents:
         """The positions that a device holds of an array; of one from outside at least its own."""
         boxes = self.boxes[value]
-        return _hull({*boxes, ((0, 0),) * len(value.shape)} if value in self.inputs else boxes)
+        return hull_of({*boxes, ((0, 0),) * len(value.shape)} if value in self.inputs else boxes)
 
     def width(self) -> float:
         """The widest halo, as a share of what a device holds along that axis."""
@@ -142,90 +150,75 @@ class Stage:
         if value in self.widths or value not in self.boxes:
             return self.widths.get(value, 0.0)
         shares = [0.0]
-        for division, extent in zip(self._divisions(value), _hull(self.boxes[value]), strict=True):
+        for division, extent in zip(self._divisions(value), hull_of(self.boxes[value]), strict=True):
             if division is not None:
                 shares.append(max(-extent[0], extent[1]) / division.length)
         self.widths[value] = max(shares)
         return self.widths[value]
 
     def cost(self, machine: Machine) -> float:
-        """How long the exchange of halos takes, by estimate."""
-        types = [_local_type(value, self._divisions(value)) for value in self.inputs]
-        parts = Block(types).arguments
-        halos = [
-            Halo(part, self._divisions(value), self.boxes[value])
-            for value, part in zip(self.inputs, parts, strict=True)
-        ]
+        """How long the exchange of halos takes, by estimate, but for what is exchanged before loops."""
+        halos = [self._halo(value) for value in self.inputs if value not in self.unchanged]
         return machine.cost(*count_traffic(self.propagation.mesh, halos))
+
+    def _halo(self, value: Value, part: Value | None = None) -> Halo:
+        divisions = self._divisions(value)
+        if part is None:
+            (part,) = Block([tensor_type(local_shape(value, divisions), value.dtype)]).arguments
+        return Halo(part, divisions, self.boxes[value], self._reader_of(value))
+
+    def _reader_of(self, value: Value) -> Position | None:
+        """Where the source reads an array at a distance."""
+        if self.sources is None:
+            self.sources = {}
+            for step in self.reader.steps:
+                for read in step.reads:
+                    if any(read.distances):
+                        self.sources.setdefault(read.base, step.op.source)
+        return self.sources.get(value)
 
     # -- made -----------------------------------------------------------------------------------------------------
 
-    def make(self, channels: Channels, replaced: Mapping[Value, Value]) -> dict[Value, Value]:
+    def make(self, channels: Channels, replaced: Mapping[Value, Value], invariants: Invariants) -> dict[Value, Value]:
         """The region, at the place of the active builder; gives the array that holds each output, from its place on.
 
         `replaced` tells what holds the outputs of regions before.
         """
-        mesh = self.propagation.mesh
-        block = Block([_local_type(value, self._divisions(value)) for value in self.inputs])
+        taken, divided = ([self._divisions(value) for value in values] for values in (self.inputs, self.outputs))
+        operands: list[Value] = []
+        shapes: list[tuple[int, ...]] = []
+        for value, divisions in zip(self.inputs, taken, strict=True):
+            if value in self.unchanged:
+                goes_round = self.reader.ring.goes_round
+                operands.append(invariants.widen(self.unchanged[value], self._halo(value), goes_round))
+                shapes.append(extended_shape(value, divisions, self.extents(value)))
+            else:
+                starts = [
+                    0 if each is None else self.reader.offset(value, axis, each) for axis, each in enumerate(divisions)
+                ]
+                operands.append(embed(replaced.get(value, value), divisions, starts))
+                shapes.append(local_shape(value, divisions))
+        block = Block([tensor_type(shape, value.dtype) for value, shape in zip(self.inputs, shapes, strict=True)])
         with Builder(block):
             parts = self._make_parts(block, channels)
-            results = [
-                self._take(self._read_given(value), ((0, 0),) * len(value.shape), parts) for value in self.outputs
-            ]
-            OpaqueTerminator(END, tuple(results), (), (), ())
+            given = [self._take(self._read_given(value), ((0, 0),) * len(value.shape), parts) for value in self.outputs]
+        types = [
+            tensor_type(whole_shape(value, each), value.dtype)
+            for value, each in zip(self.outputs, divided, strict=True)
+        ]
+        results = make_region(self.propagation.mesh, block, given, operands, taken, types, divided)
         combine_folds(block)
-
-        def list_shardings(values: Sequence[Value]) -> str:
-            texts = [
-                Sharding(mesh, tuple(() if each is None else each.names for each in self._divisions(value))).text
-                for value in values
-            ]
-            return f"#sdy.sharding_per_value<[{', '.join(texts)}]>"
-
-        names = ", ".join(f'"{name}"' for name, _ in mesh.axes)
-        texts = (
-            ("in_shardings", list_shardings(self.inputs)),
-            ("out_shardings", list_shardings(self.outputs)),
-            ("manual_axes", f"#sdy<manual_axes{{{names}}}>"),
-        )
-        types = tuple(tensor_type(self._whole(value), value.dtype) for value in self.outputs)
-        operands = tuple(self._embed(replaced.get(value, value), value) for value in self.inputs)
-        region = Opaque(MANUAL, operands, types, texts, (Region(block),))
-        for value, result in zip(self.outputs, region.results, strict=True):
+        for value, result in zip(self.outputs, results, strict=True):
             self.propagation.join_all(value, result)
-        return dict(zip(self.outputs, region.results, strict=True))
-
-    def _whole(self, value: Value) -> tuple[int, ...]:
-        """The shape of the array that holds a value from or for outside."""
-        return tuple(
-            size if each is None else each.extent
-            for size, each in zip(value.shape, self._divisions(value), strict=True)
-        )
-
-    def _embed(self, given: Value, value: Value) -> Value:
-        """What is given for a value, in an array of the divided extent."""
-        shape = self._whole(value)
-        if given.shape == shape:
-            return given
-        lows = tuple(
-            0 if each is None else self.reader.offset(value, axis, each)
-            for axis, each in enumerate(self._divisions(value))
-        )
-        highs = tuple(size - low - own for size, low, own in zip(shape, lows, given.shape, strict=True))
-        return Pad(given, Constant.of(0, given.dtype), lows, highs, (0,) * len(lows))
+        return dict(zip(self.outputs, results, strict=True))
 
     def _make_parts(self, block: Block, channels: Channels) -> Parts:
-        readers: dict[Value, Position | None] = {}
-        for step in self.reader.steps:
-            for read in step.reads:
-                if any(read.distances):
-                    readers.setdefault(read.base, step.op.source)
-        halos = [
-            Halo(part, self._divisions(value), self.boxes[value], readers.get(value))
-            for value, part in zip(self.inputs, block.arguments, strict=True)
-        ]
+        given: dict[Value, Value] = dict(zip(self.inputs, block.arguments, strict=True))
+        changed = [value for value in self.inputs if value not in self.unchanged]
+        halos = [self._halo(value, given[value]) for value in changed]
         extended = exchange_halos(self.propagation.mesh, halos, self.reader.ring.goes_round, channels)
-        parts: Parts = {value: (part, self.extents(value)) for value, part in zip(self.inputs, extended, strict=True)}
+        given.update(zip(changed, extended, strict=True))
+        parts: Parts = {value: (part, self.extents(value)) for value, part in given.items()}
         positions = Positions(self.propagation.mesh)
         for step in self.reader.steps:
             results = step.op.results
@@ -287,13 +280,3 @@ class Stage:
         found = self.propagation.divisions(value)
         assert found is not None
         return found
-
-
-def _local_type(value: Value, divisions: Divisions) -> Any:
-    shape = tuple(size if each is None else each.length for size, each in zip(value.shape, divisions, strict=True))
-    return tensor_type(shape, value.dtype)
-
-
-def _hull(boxes: Iterable[Extents]) -> Extents:
-    """The positions in any of the boxes, and those between."""
-    return tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*boxes, strict=True))
