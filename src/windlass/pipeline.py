@@ -33,6 +33,7 @@ from windlass.raising import RaisedKernel, raise_kernel
 from windlass.rewriting import Entry, Ledger, RuleSet, rewrite_function
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
+from windlass.runtime.line_programs import Offsets
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     from windlass.native import element_loops
 else:
     element_loops = deferred("windlass.native.element_loops")  # loads LLVM, which programs without loops need not
-
-MOST_FROM_LINES = 2
-"""For so many sets of addresses a launch is compiled; arrays at others are copied."""
 
 
 @dataclass
@@ -63,8 +61,8 @@ class RaisedLaunch:
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """How long the stages took, by name. A program is exported, and compiled by XLA, where it first runs."""
-    _from_lines: CompiledStore[tuple[int, ...], TensorProgram] = field(
-        default_factory=CompiledStore[tuple[int, ...], TensorProgram], repr=False
+    _from_lines: CompiledStore[Offsets, TensorProgram] = field(
+        default_factory=CompiledStore[Offsets, TensorProgram], repr=False
     )
 
     @cached_property
@@ -95,12 +93,12 @@ class RaisedLaunch:
         """Whether the program of parts may take arrays from the beginning of their cache lines on."""
         return reads_lines_well(self.program_of_parts[1].function)
 
-    def program_from_lines(self, offsets: tuple[int, ...]) -> TensorProgram | None:
-        """The program of parts, for arguments with so many elements before them; None after too many such programs."""
+    def program_from_lines(self, offsets: Offsets) -> TensorProgram:
+        """The program of parts, for arguments with so many elements before them."""
         if not any(offsets):
             return self.program_of_parts[0]
         found = self._from_lines.get(offsets)
-        if found is None and len(self._from_lines) < MOST_FROM_LINES:
+        if found is None:
             function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
             found = self._program(function)
             self._from_lines.keep(offsets, found)

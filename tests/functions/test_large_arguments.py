@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import windlass as wl
 from windlass.runtime.staging import address_of, pool
+from windlass.stablehlo.program import number_made
 
 Array = NDArray[Any]
 ROWS, COLUMNS = 1501, 700
@@ -74,9 +75,7 @@ def test_large_arrays_are_taken_without_a_copy_or_by_way_of_memory_that_is_kept(
 ) -> None:
     a = placed(np.random.default_rng(0).random((ROWS, COLUMNS)), 16)
     copies: list[Any] = []
-    monkeypatch.setattr(
-        pool, "copy_of", lambda array, copy_of=pool.copy_of: copies.append(copy_of(array)) or copies[-1]
-    )
+    monkeypatch.setattr(pool, "empty", lambda *sizes, empty=pool.empty: copies.append(empty(*sizes)) or copies[-1])
     wl.jit(lambda a: (a @ a[0], 2 * a))(a)
     assert not copies
     inner = wl.jit(lambda a: a.T @ a)
@@ -99,3 +98,30 @@ def test_arrays_that_are_written_and_read_keep_their_meaning() -> None:
     wl.jit(step)(a, b, x)
     for one, other in zip((a, b, x), wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_arrays_at_other_places_are_copied_until_that_has_taken_as_long_as_a_program_takes_to_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    a = np.random.default_rng(0).random((ROWS, COLUMNS))
+
+    def function(a: Any, b: Any) -> Any:
+        return a @ np.ones(COLUMNS), b + 1
+
+    compiled = wl.jit(whole=True)(function)
+
+    def expect_right(*offsets: int) -> None:
+        product, one_more = compiled(*(placed(a, offset) for offset in offsets))
+        np.testing.assert_allclose(product, a.sum(axis=1), rtol=1e-12)
+        np.testing.assert_array_equal(one_more, a + 1)
+
+    expect_right(16, 48)
+    made = number_made()
+    for offsets in ((16, 48), (48, 16), (0, 0), (8, 48)):
+        expect_right(*offsets)
+    assert number_made() == made
+    monkeypatch.setenv("WINDLASS_TRIALS", "0")  # no times are compared
+    for _ in range(2):
+        expect_right(48, 16)
+    assert number_made() == made + 1

@@ -17,7 +17,7 @@ import pytest
 import windlass as wl
 from tests.functions import split_functions
 from tests.functions.split_functions import CASES, X
-from windlass.functions import resting
+from windlass.functions import resting, splits
 
 RTOL = 1e-9
 
@@ -199,6 +199,7 @@ def test_programs_that_python_outruns_are_left_to_it(monkeypatch):
 
 def test_loops_without_programs_are_asked_ever_more_seldom(monkeypatch):
     monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    monkeypatch.setattr(splits, "LONGER", 0.0)  # nobody compares what takes so long with Python
 
     def function(x, rounds):
         stack = list(range(rounds))
@@ -255,3 +256,24 @@ def test_programs_with_short_loops_that_python_outruns_are_left_to_it(monkeypatc
         found, wanted = compiled(x), function(x)
         assert found[0].tolist() == wanted[0].tolist() and found[1] == wanted[1]
     assert compiled.explain(x).program_runs < 50
+
+
+def test_longer_statements_are_compared_with_python_where_they_call_numpy_alone(monkeypatch):
+    monkeypatch.setenv("WINDLASS_TRIALS", "1")
+    monkeypatch.setattr(splits, "SHORT", 0.0)
+    monkeypatch.setattr(splits, "LONGER", np.inf)
+    compared = []
+    monkeypatch.setattr(splits._Passage, "end", lambda passage: compared.append(passage.group.pieces[0].line))
+
+    def function(x, rounds, other):
+        for _ in range(rounds):
+            y = np.sqrt(x) + 1
+            print(end="")
+            z = 2 * other(y)
+            print(end="")
+        return y, z
+
+    x = np.arange(9.0)
+    for found, wanted in zip(wl.jit(function)(x, 9, np.negative), function(x, 9, np.negative), strict=True):
+        np.testing.assert_allclose(found, wanted)
+    assert compared == [function.__code__.co_firstlineno + 2]

@@ -26,7 +26,6 @@ from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import LeftToPython, Tracing, tracing_as
 from windlass.frontends.arrays.unknown_lengths import Leaving, UnknownLength
 from windlass.functions.direct_calls import DirectCall, direct_call
-from windlass.functions.large_arguments import LargeArguments
 from windlass.functions.leaves import (
     as_argument,
     as_numpy,
@@ -44,6 +43,7 @@ from windlass.lowering.native_loops import take_loops
 from windlass.lowering.polling import is_brief
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
+from windlass.runtime.line_programs import line_programs
 from windlass.runtime.memories import ArrayForm
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.placements import as_misplaced, expect_there, is_given_up, named_leaves
@@ -106,7 +106,7 @@ class CompiledCall:
             self.program, self._before, self._after = whole_program(owner.name, traced, owner.exact, owner.limbs)
         self._donate = self._donated(leaves)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
-        self._large = LargeArguments(self.program, places if device_that_runs().name == "cpu" else ())
+        self._large = line_programs(self.program, places if device_that_runs().name == "cpu" else ())
         self._wide = self.program.needs_x64
         self._is_brief = len(self._after.functions) == 1 and is_brief(self._after.main)
         """Whether the program is known to be done within some milliseconds, so that Ctrl-C can wait for it."""
@@ -399,7 +399,7 @@ class CompiledCall:
         else:
             waits_briefly = self._is_brief
             program = self.program
-            if self._large:
+            if self._large is not None:
                 program, values, staged = self._large.enter(values)
             with jax.enable_x64(True) if self._wide else nullcontext():
                 found = program.compile(values, self._donate)(*values)

@@ -365,7 +365,7 @@ def _seen_by(function: FunctionType) -> _Seen | None:
                 value = each.__globals__[name]
                 if isinstance(value, FunctionType) and is_users_own(value.__code__):
                     waiting.append(value)
-                elif not _is_harmless(value):
+                elif not is_harmless(value):
                     return None
                 names.append((each.__globals__, name, value))
     return _Seen(names, frozenset(codes))
@@ -378,10 +378,10 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from _codes_in(each)
 
 
-def _is_harmless(value: Any) -> bool:
+def is_harmless(value: Any) -> bool:
     """Whether it stays what it is, and means in Python what it means in a program."""
     if isinstance(value, tuple):
-        return all(map(_is_harmless, cast("tuple[Any, ...]", value)))
+        return all(map(is_harmless, cast("tuple[Any, ...]", value)))
     if isinstance(value, ModuleType):
         return value is np or value is math or value is np.linalg
     if isinstance(value, (*PLAIN, np.generic, np.dtype)):

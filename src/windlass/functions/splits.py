@@ -29,6 +29,7 @@ from windlass.frontends.arrays.statements import PREFIX
 from windlass.frontends.arrays.states import UNDEFINED
 from windlass.frontends.arrays.tracing import position_in
 from windlass.functions.compiled_call import Options
+from windlass.functions.outrunning import is_harmless
 from windlass.functions.resting import Rests
 from windlass.functions.segments import CannotLeave, CheckFailed, Segment
 from windlass.functions.snapshots import NoSnapshot, Snapshot
@@ -42,6 +43,8 @@ a program takes to be made: then no more than twice the time is lost, whatever c
 LOOPS = ast.For | ast.While | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 SHORT = 1e-3
 """Seconds: a program of statements without loops that takes no longer is compared with what Python takes for them."""
+LONGER = 20e-3
+"""Seconds, where these statements call nothing but what may be as long as a program takes: NumPy and Python's own."""
 RUNS_BEFORE = 4
 """Runs of a program before that."""
 MOST_TIMES = 4
@@ -123,12 +126,24 @@ class _Group:
         self.has_work = any(each.has_work for each in self.pieces)
         self.is_straight = not any(isinstance(node, LOOPS) for each in self.pieces for node in ast.walk(each.node))
         """Whether Python takes about as long as the functions that are called do."""
+        self.short = LONGER if self.is_straight and self._calls_no_function_of_users() else SHORT
         self._functions: dict[tuple[str, ...], Callable[..., Any]] = {}
         self._programs: CompiledStore[Any, Segment | _Needs] = CompiledStore()
         self.compile_seconds = 0.0
         """What the programs took to be made."""
         self._python_seconds: dict[Any, float] = {}
         """What Python took for values of which there is no program yet, by key."""
+
+    def _calls_no_function_of_users(self) -> bool:
+        """Whether it calls functions of NumPy, of Python, and methods of what its own names hold."""
+        plan, own = self.step.plan, self.step.divided.names - set(self.step.plan.cells)
+        called = [node.func for each in self.pieces for node in ast.walk(each.node) if isinstance(node, ast.Call)]
+        return all(
+            is_harmless(plan.value_of(node.id, {})) or (node.id in own and node is not each)
+            for each in called
+            for node in ast.walk(each)
+            if isinstance(node, ast.Name)
+        )
 
     def note_python(self, key: Any, seconds: float) -> None:
         """Note what Python took for such values."""
@@ -431,7 +446,7 @@ class _Run:
             self._passage = _Passage(group, None if group.is_straight else segment, None)
             return None
         is_short = group.is_straight or segment.python < MOST_TIMES * segment.best
-        if segment.runs == RUNS_BEFORE and is_short and segment.best < SHORT and trials_are_allowed():
+        if segment.runs == RUNS_BEFORE and is_short and segment.best < group.short and trials_are_allowed():
             segment.runs += 1
             self._passage = _Passage(group, segment, key)
             return None

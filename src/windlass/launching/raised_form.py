@@ -25,11 +25,11 @@ from windlass.launching.native_within import choose_program
 from windlass.launching.raised_function import RaisedFunction
 from windlass.launching.value_launch import enter, launch_on_values, leave
 from windlass.runtime.arguments import check_written
-from windlass.runtime.lines import from_line_start, offset_in_line
+from windlass.runtime.line_programs import LinePrograms
 from windlass.runtime.memories import MemoryPlan, bytes_of
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.scalars import ScalarReader
-from windlass.runtime.staging import LARGE, needs_staging, pool
+from windlass.runtime.staging import LARGE, pool
 from windlass.runtime.written_parts import WrittenPart
 from windlass.stablehlo.waiting import require_threads, wait_for
 
@@ -84,13 +84,20 @@ class RaisedForm(Form, PreparedLaunch):
         """The program as it was compiled."""
         self._is_brief = compiled.is_brief
         self._wide = self._program.needs_x64
-        self._large = tuple(
+        large = [
             place
             for place, index in enumerate(parts.taken)
             if index < len(plans) and plans[index].form.size_bytes >= LARGE
+        ]
+        self._large = (
+            LinePrograms(
+                compiled.program_from_lines, large, large if compiled.reads_lines_well else (), len(parts.taken)
+            )
+            if large
+            else None
         )
         self._writes = self._find_writes()
-        self._is_small = not self._large and all(each.bytes < LARGE for each in self._program.code.result_types)
+        self._is_small = self._large is None and all(each.bytes < LARGE for each in self._program.code.result_types)
         self._picks = None if self._writes is None else self._find_picks()
 
     @classmethod
@@ -176,9 +183,8 @@ class RaisedForm(Form, PreparedLaunch):
             ]
         staged: list[Array] | None = None
         program = self._program
-        if self._large:
-            program = self._take_from_lines(taken)
-            staged = self._stage(taken)
+        if self._large is not None:
+            program, taken, staged = self._large.enter(taken)
         function = self._function if program is self._program else None
         if self._wide:
             with jax.enable_x64(True):
@@ -250,30 +256,6 @@ class RaisedForm(Form, PreparedLaunch):
         if program is self._program:
             self._function = function
         return function
-
-    def _take_from_lines(self, taken: list[Any]) -> TensorProgram:
-        """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
-        if not self._compiled.reads_lines_well:
-            return self._program
-        offsets = [0] * len(taken)
-        for place in self._large:
-            offsets[place] = max(0, offset_in_line(taken[place]))
-        program = self._compiled.program_from_lines(tuple(offsets))
-        if program is None:
-            return self._program
-        for place in self._large:
-            if offsets[place]:
-                taken[place] = from_line_start(taken[place], offsets[place])
-        return program
-
-    def _stage(self, taken: list[Any]) -> list[Array]:
-        """Put copies of large arrays that XLA would copy in their places; gives the copies."""
-        staged: list[Array] = []
-        for place in self._large:
-            if needs_staging(taken[place]):
-                taken[place] = pool.copy_of(taken[place])
-                staged.append(taken[place])
-        return staged
 
 
 def _check_written(

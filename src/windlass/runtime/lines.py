@@ -40,7 +40,7 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.pointwise import Elementwise
-from windlass.runtime.staging import ALIGNMENT, LARGE, address_of
+from windlass.runtime.staging import ALIGNMENT, LARGE, address_of, pool
 
 Array: TypeAlias = NDArray[Any]
 
@@ -133,6 +133,26 @@ def from_line_start(array: Array, offset: int) -> Array:
     memory: Any = (ctypes.c_char * size).from_address(address_of(array) - offset * array.itemsize)
     memory.owner = array  # XLA may read it longer than the caller keeps it: a launch may be interrupted
     return np.frombuffer(memory, array.dtype)
+
+
+def placed(array: Array, offset: int) -> tuple[Array, Array | None]:
+    """An array as a program takes it that reads it from so many elements after the beginning of a cache line on, and
+    the copy that this took, which is to be given back to the pool.
+
+    >>> lines = pool.empty(200, np.dtype(np.float32))
+    >>> taken, copy = placed(lines[4:104], 4)
+    >>> taken.shape, np.shares_memory(taken, lines), copy
+    ((104,), True, None)
+    >>> taken, copy = placed(lines[5:105], 4)
+    >>> taken.shape, np.shares_memory(taken, lines), copy is taken
+    ((104,), False, True)
+    """
+    if array.flags.c_contiguous and offset_in_line(array) == offset:
+        return (from_line_start(array, offset) if offset else array), None
+    copy = pool.empty(array.size + offset, array.dtype)
+    whole = copy[offset:].reshape(array.shape)
+    np.copyto(whole, array)
+    return (copy, copy) if offset else (whole, copy)
 
 
 def take_from_line_start(function: Function, offsets: Mapping[int, int], by_blocks: Collection[int] = ()) -> Function:

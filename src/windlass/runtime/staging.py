@@ -17,7 +17,7 @@ Array: TypeAlias = NDArray[Any]
 
 ALIGNMENT = 64
 LARGE = 1 << 18
-"""Arrays of fewer bytes are left to XLA."""
+"""Arrays of fewer bytes are left to XLA, which copies them."""
 MOST_KEPT = 1 << 30
 """So many bytes are kept between calls."""
 
@@ -32,8 +32,14 @@ class BufferPool:
         self._lock = threading.Lock()
 
     def copy_of(self, array: Array) -> Array:
-        """A contiguous array's elements in aligned memory, to be given back with `give_back`."""
-        size = array.nbytes
+        """An array's elements, contiguous in aligned memory, to be given back with `give_back`."""
+        copy = self.empty(array.size, array.dtype).reshape(array.shape)
+        np.copyto(copy, array)
+        return copy
+
+    def empty(self, count: int, dtype: np.dtype) -> Array:
+        """Aligned memory for so many elements, to be given back with `give_back`."""
+        size = count * dtype.itemsize
         with self._lock:
             waiting = self._free.get(size)
             buffer = waiting.pop() if waiting else None
@@ -43,9 +49,7 @@ class BufferPool:
             raw = np.empty(size + ALIGNMENT, np.uint8)
             start = -address_of(raw) % ALIGNMENT
             buffer = raw[start : start + size]
-        copy = buffer.view(array.dtype).reshape(array.shape)
-        np.copyto(copy, array)
-        return copy
+        return buffer.view(dtype)
 
     def give_back(self, copy: Array) -> None:
         """Take memory back whose contents nobody needs any more."""
@@ -59,11 +63,6 @@ class BufferPool:
 def address_of(array: Array) -> int:
     """Where the array's first element lies."""
     return array.__array_interface__["data"][0]
-
-
-def needs_staging(array: Array) -> bool:
-    """Whether XLA would copy the array into fresh memory, and that is worth avoiding."""
-    return array.nbytes >= LARGE and address_of(array) % ALIGNMENT != 0
 
 
 pool = BufferPool()

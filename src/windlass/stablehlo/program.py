@@ -7,6 +7,7 @@ trace, the program is merged into the module that JAX is building, so that XLA s
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -75,7 +76,7 @@ class TensorProgram:
     functions that `jitted` gave.
     """
 
-    __slots__ = ("__weakref__", "_compiled", "_compiling", "_derived", "_jitted", "code")
+    __slots__ = ("__weakref__", "_compiled", "_compiling", "_derived", "_jitted", "code", "compile_seconds")
 
     def __init__(
         self,
@@ -113,6 +114,8 @@ class TensorProgram:
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: dict[tuple[int, ...], Any] = {}
         self._compiling = threading.RLock()
+        self.compile_seconds = 0.0
+        """What XLA took to compile it, each time that it did."""
         self._derived: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
@@ -193,7 +196,9 @@ class TensorProgram:
                 found = self._compiled.get(donate)
                 if found is None:
                     _made.append(self.name)
+                    started = time.perf_counter()
                     found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
+                    self.compile_seconds += time.perf_counter() - started
         return found
 
     def _load(self, donate: tuple[int, ...]) -> Any:
