@@ -38,7 +38,7 @@ class Met(NamedTuple):
 def relate(met: Sequence[Met]) -> None:
     """Note what the memories that were made where ways met may be: those of each way, and one another where they stand
     for one on some way."""
-    reached = [[set[Storage]() if each is None else {each, *each.may_be} for each in ways] for _, ways in met]
+    reached = [[() if each is None else (each, *each.may_be) for each in ways] for _, ways in met]
     links: list[tuple[Storage, Storage]] = []
     for number, (storage, ways) in enumerate(met):
         links += [(storage, other) for group in reached[number] for other in group]
@@ -52,8 +52,8 @@ def relate(met: Sequence[Met]) -> None:
 def relate_two(one: Storage, other: Storage) -> None:
     """Note that the two may be one memory."""
     if one is not other:
-        one.may_be.add(other)
-        other.may_be.add(one)
+        one.may_be[other] = None
+        other.may_be[one] = None
 
 
 def expect_known(storage: Storage) -> None:

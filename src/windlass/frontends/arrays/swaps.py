@@ -37,7 +37,7 @@ class Swapping:
             raise NotCapturable("names of views, or of arrays of several kinds, change places in a loop that data end")
         self.count = len(state)
         """How many names there are."""
-        self.others = {other for each in self.arrays for other in each.storage.may_be}
+        self.others = dict.fromkeys(other for each in self.arrays for other in each.storage.may_be)
 
     def body(self, run: Body) -> Body:
         """The body with the number of rounds as the last of the state."""

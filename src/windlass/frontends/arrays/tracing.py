@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -49,11 +49,16 @@ class Storage:
         self.tracing = _here.tracing
         self.level = None if _here.tracing is None else get_opaque_trace_state()
         self.value = value
-        self.may_be: weakref.WeakSet[Storage] = weakref.WeakSet()
+        self.may_be: Memories = weakref.WeakKeyDictionary()
         self.doubt: Any = None
         self.has_known_order = True
         self.is_callers = False
-        _here.storages.add(self)
+        _here.storages[self] = None
+
+
+Memories: TypeAlias = weakref.WeakKeyDictionary[Storage, None]
+"""Memories that may go, in the order in which they came. In a set their order were that of their addresses: each of
+several processes would carry them through a loop in another order, and so compile another program."""
 
 
 class LeftToPython(Exception):
@@ -191,7 +196,7 @@ class _Here(threading.local):
     """What this thread traces, each function being traced by one thread; and the memories that there are."""
 
     def __init__(self) -> None:
-        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+        self.storages: Memories = weakref.WeakKeyDictionary()
         self.tracing: Tracing | None = None
 
 
@@ -199,7 +204,7 @@ _here = _Here()
 
 
 def live_storages() -> list[Storage]:
-    """The storages of this thread that something still refers to."""
+    """The storages of this thread that something still refers to, in the order in which they were made."""
     return list(_here.storages)
 
 
