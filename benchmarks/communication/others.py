@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from benchmarks.communication.case import Case, Field, divided
-from benchmarks.communication.stencils import LINE, PLANE, N, five_points_rolled
+from benchmarks.communication.stencils import CUBE, LINE, PLANE, N, five_points_rolled
 
 M = 1024
+BOX_OF_WAVES = (CUBE, CUBE, CUBE)
 SHARE = 7 / 8
 """Of an array that is divided among eight devices, what a device has not."""
 
@@ -31,6 +32,13 @@ def poisson(f: Any) -> Any:
     k = jnp.fft.fftfreq(f.shape[0])
     symbol = 4 - 2 * jnp.cos(2 * jnp.pi * k)[:, None] - 2 * jnp.cos(2 * jnp.pi * k)[None]
     return jnp.fft.ifft2(jnp.fft.fft2(f) / jnp.where(symbol == 0, 1, symbol)).real
+
+
+def filtered(f: Any) -> Any:
+    """What is slower than a wave number remains, of a real field in three dimensions."""
+    k = jnp.fft.fftfreq(f.shape[0])
+    square = k[:, None, None] ** 2 + k[:, None] ** 2 + jnp.fft.rfftfreq(f.shape[2]) ** 2
+    return jnp.fft.irfftn(jnp.fft.rfftn(f) * jnp.exp(-8 * square), f.shape)
 
 
 def conjugate_gradients(x: Any, r: Any, p: Any) -> Any:
@@ -88,7 +96,17 @@ OTHERS: tuple[Case, ...] = (
     Case("column integral", PLANE, divided(PLANE, N, N), 2 * 8 * (N / 2) * 3 / 4, 1, column_integral),
     # By doubling distances; a gather of all totals takes one message.
     Case("running sums, divided axis", LINE, divided(LINE, M, M), 3 * 8 * M, 3, pressure),
-    Case("Poisson by FFT, slabs", LINE, divided(LINE, M, M), 2 * 16 * M * M / 8 * SHARE, 2, poisson),
+    # A real field has half a spectrum: M / 2 + 1 complex numbers of each row go to where columns are whole, and back.
+    Case("Poisson by FFT, slabs", LINE, divided(LINE, M, M), 2 * 16 * M / 8 * (M / 2 + 1) * SHARE, 2, poisson),
+    # Of M / 8 rows each half is sent to the other half's device, and half of all columns to all.
+    Case(
+        "Poisson by FFT, blocks", PLANE, divided(PLANE, M, M),
+        2 * (8 * M * M / 8 / 2 + 16 * M / 8 * (M / 2 + 1) * SHARE), 4, poisson,
+    ),
+    Case(
+        "Fourier filter in a box, pencils", PLANE, divided(PLANE, *BOX_OF_WAVES),
+        2 * 16 * CUBE * CUBE * (CUBE / 2 + 1) / 8 * (1 / 2 + 3 / 4), 4, filtered,
+    ),
     Case(
         "conjugate gradients, a step", PLANE, divided(PLANE, N, N, count=3),
         8 * 2 * (N / 4 + N / 2) + 3 * 2 * 8 * SHARE, 6, conjugate_gradients,

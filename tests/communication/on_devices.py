@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS
+from windlass.communication.propagation import CONSTRAINT
 from windlass.ir import Block, Function, Value
-from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId, While
+from windlass.ops import Add, AllReduce, AllToAll, CollectivePermute, Maximum, Opaque, PartitionId, While
 from windlass.ops.evaluation import Scope
 from windlass.ops.shardings import MANUAL, Sharding, sharding_of
 
@@ -32,6 +33,8 @@ def _run(block: Block, arrays: Sequence[Any], outside: Mapping[Value, Any]) -> l
             return operands
         if isinstance(op, Opaque) and op.operation == MANUAL:
             results = _run_region(op, operands)
+        elif isinstance(op, Opaque) and op.operation == CONSTRAINT:
+            results = operands
         elif isinstance(op, While):
             results = operands
             while _run(op.cond.block, results, known)[0]:
@@ -91,6 +94,12 @@ def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]
                 found = sum(everything) if op.combiner is Add else np.max(everything, axis=0)
                 for number in group:
                     local[number][op.results[0]] = np.asarray(found)
+            continue
+        if isinstance(op, AllToAll):
+            for group in op.replica_groups:
+                sent = [np.split(local[number][op.inputs[0]], op.split_count, op.split_dimension) for number in group]
+                for place, number in enumerate(group):
+                    local[number][op.results[0]] = np.concatenate([each[place] for each in sent], op.concat_dimension)
             continue
         for number, values in enumerate(local):
             if isinstance(op, PartitionId):

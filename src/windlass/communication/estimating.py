@@ -14,6 +14,7 @@ from windlass.ir import Block, Module, TensorType
 from windlass.ir.core import Op
 from windlass.ops import (
     AllReduce,
+    AllToAll,
     BroadcastInDim,
     CollectivePermute,
     Constant,
@@ -42,6 +43,10 @@ def count_in_regions(module: Module, propagation: Propagation) -> tuple[float, f
         elif isinstance(op, AllReduce):
             count = len(op.replica_groups[0])
             total += rounds * sum(2 * _bytes(each.tensor) * (count - 1) / count for each in op.inputs)
+            messages += rounds
+        elif isinstance(op, AllToAll):
+            count = op.split_count
+            total += rounds * sum(_bytes(each.tensor) * (count - 1) / count for each in op.inputs)
             messages += rounds
         elif not is_local and not _stays_in_place(op, propagation):
             return None

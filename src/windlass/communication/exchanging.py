@@ -11,12 +11,14 @@ from windlass.communication.preparing import drop_idle_broadcasts, write_as_slic
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_function
+from windlass.communication.transforms import write_transforms_by_axis
 from windlass.communication.unfolding import keep_axes_apart
 from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
+WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis)
 MOST_ROUNDS = 50
 """Ops are written anew so often, each time as far as it is known how values are divided."""
 
@@ -58,7 +60,7 @@ def exchange_and_estimate(
     write_scatters_as_updates(main)
     found = propagate(main, known)
     for _ in range(MOST_ROUNDS):
-        if found is None or not (keep_axes_apart(main, found) or write_as_slices(main, found)):
+        if found is None or not any(write(main, found) for write in WRITERS):
             break
         found = propagate(main, known)
     if found is None:

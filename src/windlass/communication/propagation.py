@@ -60,6 +60,8 @@ class Propagation:
     )
     _found: dict[tuple[Value, int], Division | None] = field(default_factory=dict[tuple[Value, int], "Division | None"])
 
+    reshardings: set[Op] = field(default_factory=set[Op])
+    """Constraints that divide otherwise than what they constrain is divided: it moves from device to device there."""
     _divisions: dict[Value, Divisions | None] = field(default_factory=dict[Value, "Divisions | None"])
     """Those that were asked for."""
 
@@ -87,6 +89,10 @@ class Propagation:
         if one != two:
             self._parents[two] = one
             self._divisions.pop(second, None)
+            if two in self._found:
+                division = self._found.pop(two)
+                if self._found.setdefault(one, division) != division:
+                    self._found[one] = None
 
     def join_all(self, first: Value, second: Value) -> None:
         """Put each axis of a value into the class of the same axis of the other."""
@@ -109,15 +115,29 @@ class Propagation:
         for root in contradicting:
             self._found[root] = None
 
+    def join_constraint(self, op: Opaque, sharding: Sharding | None) -> None:
+        """Let what a constraint gives be divided as what it takes, unless that is divided otherwise."""
+        (operand,), (result,) = op.inputs, op.results
+        if sharding is not None and sharding.is_divided:
+            held, wanted = self.divisions(operand), self.divisions(result)
+            pairs = zip(held or (), wanted or (), strict=False)
+            if wanted is not None and (held is None or any(own is not None and own != other for own, other in pairs)):
+                self.reshardings.add(op)
+                return
+        self.join_all(operand, result)
+        self._divisions.clear()
+
 
 def propagate(function: Function, shardings: Mapping[Value, Sharding]) -> Propagation | None:
     """How the function's values are divided, given the sharding of some; None where there is nothing to divide, or
     more than one mesh."""
     known = [(value, sharding) for value, sharding in shardings.items() if sharding.is_divided]
+    constraints: list[tuple[Opaque, Sharding | None]] = []
     for op in function.walk():
         if isinstance(op, Opaque) and op.operation == CONSTRAINT:
             texts = dict(op.attribute_texts)
             sharding = sharding_of(texts.get("sharding", ""), op.results[0].tensor.rank)
+            constraints.append((op, sharding))
             if sharding is not None and sharding.is_divided:
                 known.append((op.results[0], sharding))
     meshes = {sharding.mesh for _, sharding in known}
@@ -126,6 +146,8 @@ def propagate(function: Function, shardings: Mapping[Value, Sharding]) -> Propag
     found = Propagation(meshes.pop())
     _join_block(function.body, found)
     found.settle(known)
+    for op, sharding in constraints:
+        found.join_constraint(op, sharding)
     return found
 
 
@@ -152,9 +174,6 @@ def _join_op(op: Op, found: Propagation) -> None:
         for region in op.regions:
             for result, given in zip(op.results, region.block.terminator.operands, strict=True):
                 found.join_all(result, given)
-    elif isinstance(op, Opaque):
-        if op.operation == CONSTRAINT:
-            found.join_all(op.inputs[0], op.results[0])
     elif isinstance(op, SHIFTING):
         for operand in op.operands:
             if isinstance(operand.type, TensorType) and operand.type.rank == op.results[0].tensor.rank:

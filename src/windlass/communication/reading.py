@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
+from windlass.communication.layouts import moving_between
 from windlass.communication.local_regions import middle
 from windlass.communication.ordered_numbers import from_ordered, to_ordered
 from windlass.communication.places import OWN, Local, Read, Ring, Span, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Division, Divisions, Propagation
+from windlass.communication.resharding import layout_of, send_to_all
 from windlass.communication.running_folds import make_running_sums, running_axis
 from windlass.facts.known_values import known_start
 from windlass.ir import Region, Value
@@ -32,9 +34,11 @@ from windlass.ops import (
     DotGeneral,
     DynamicSlice,
     DynamicUpdateSlice,
+    Fft,
     Iota,
     Maximum,
     Minimum,
+    Opaque,
     Or,
     Pad,
     Reduce,
@@ -51,8 +55,8 @@ from windlass.ops.conversion import bit_width
 from windlass.ops.pointwise import Elementwise
 
 BY_LETTERS = (
-    Elementwise, BroadcastInDim, Convolution, DotGeneral, DynamicSlice, Reduce, ReduceWindow, Reshape, Reverse,
-    Transpose,
+    Elementwise, BroadcastInDim, Convolution, DotGeneral, DynamicSlice, Fft, Reduce, ReduceWindow, Reshape,
+    Reverse, Transpose,
 )  # fmt: skip
 """Ops that do the same on a part of an axis as on the whole of it, where their letters keep the axis."""
 READABLE = (*BY_LETTERS, Concatenate, Constant, DynamicUpdateSlice, Iota, Pad, Slice)
@@ -99,8 +103,8 @@ class Step:
     op: Op
     reads: tuple[Read, ...]
     make: Make
-    own: int | None = None
-    """An axis along which devices can have it for their own positions only."""
+    own: tuple[int, ...] = ()
+    """Axes along which devices can have it for their own positions only."""
 
 
 @dataclass
@@ -188,6 +192,8 @@ class Reader:
                 self._read_fold(op)
             case ReduceWindow() if self._runs_along_divided(op):
                 self._read_running_fold(op)
+            case Opaque() if op in self.propagation.reshardings:
+                self._read_resharding(op)
             case _:
                 if not isinstance(op, BY_LETTERS):
                     raise Unreadable(op)
@@ -601,7 +607,42 @@ class Reader:
         self.folds = True
         self._enter(op.results[0], local.starts, local.is_ring)
         reads = (self._in_place(local, local.starts, divisions, [0] * len(divisions)), Read(init.base, (), ()))
-        self.steps.append(Step(op, reads, make, axis))
+        self.steps.append(Step(op, reads, make, (axis,)))
+
+    # -- from one division to another -----------------------------------------------------------------------------
+
+    def _read_resharding(self, op: Opaque) -> None:
+        """What was divided along one axis is divided along another: a device has that for its own places only."""
+        value = op.inputs[0]
+        given, divisions = self.divisions(value, op), self.divisions(op.results[0], op)
+        local = self.local(value, op)
+        moving = moving_between(layout_of(given), layout_of(divisions))
+        if moving is None:
+            raise Unreadable(op)
+        source, to, names = moving
+        for axis in (source, to):
+            division = given[axis]
+            if division is not None and not (local.is_ring[axis] and value.shape[axis] == division.extent):
+                raise Unreadable(op)
+        before = given[source]
+        assert before is not None
+        own_names = before.names[len(before.names) - len(names) :]
+
+        def make(making: Making, parts: Sequence[Value]) -> Sequence[Value]:
+            return [send_to_all(parts[0], moving, own_names, making.mesh, making.channels)]
+
+        starts, flags, axes = [0] * len(divisions), [True] * len(divisions), [OWN] * len(divisions)
+        for axis in range(len(divisions)):
+            if axis not in (source, to):
+                starts[axis], flags[axis], axes[axis] = local.starts[axis], local.is_ring[axis], axis
+        distances = (self.ring.distance(local, axis, starts[axis], axis, given) for axis in range(len(divisions)))
+        places = (axis if division is not None else None for axis, division in zip(axes, given, strict=True))
+        self.shifts = True
+        self._enter(
+            op.results[0], starts, [flag and each is not None for flag, each in zip(flags, divisions, strict=True)]
+        )
+        own = tuple(axis for axis in (source, to) if divisions[axis] is not None)
+        self.steps.append(Step(op, (Read(local.base, tuple(places), tuple(distances)),), make, own))
 
     # -- what these share -----------------------------------------------------------------------------------------
 

@@ -108,7 +108,8 @@ class Selection:
         """The stages that are regions, by number."""
 
     def _can_be_inside(self, op: Op) -> bool:
-        if not isinstance(op, READABLE) or not all(isinstance(each.type, TensorType) for each in op.operands):
+        is_readable = isinstance(op, READABLE) or op in self.propagation.reshardings
+        if not is_readable or not all(isinstance(each.type, TensorType) for each in op.operands):
             return False
         values = (*op.operands, *op.results)
         divisions = [self.propagation.divisions(value) for value in values]
@@ -145,6 +146,11 @@ class Selection:
                 if unreadable:
                     for op in dict.fromkeys(unreadable):
                         self._leave_out(op, number)
+                    is_settled = False
+                    break
+                if stage.strained:
+                    if not self._put_off(stage, number, stage.strainers() & self.inside):
+                        self.inside -= stage.strained
                     is_settled = False
                     break
                 if self.exchanges_all and self._delay_reads(stage, number):
@@ -194,7 +200,7 @@ class Selection:
                 if found is not None:
                     found += is_outside and source in self.inside
                     needed = max(needed, found)
-            if not op.is_pure:
+            if not op.is_pure and not (isinstance(op, Opaque) and op.operation == CONSTRAINT):
                 needed = last_effect = max(needed, last_effect)
             stages[op] = needed
         return stages

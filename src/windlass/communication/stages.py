@@ -44,6 +44,8 @@ class Stage:
     """Where each result begins in the array of the divided extent that holds it."""
     widths: dict[Value, float] = field(default_factory=dict[Value, float])
     """Those that were asked for."""
+    strained: set[Op] = field(default_factory=set[Op])
+    """Ops whose results devices have for their own positions only, where more is needed."""
     boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
     """What is needed of each array."""
     unchanged: dict[Value, Unchanged] = field(default_factory=dict[Value, Unchanged])
@@ -78,8 +80,9 @@ class Stage:
                 continue
             if len(needed) > MOST_BOXES:
                 needed = {hull_of(needed)}
-            if step.own is not None and any(box[step.own] != (0, 0) for box in needed):
-                return [step.op]
+            if any(box[axis] != (0, 0) for box in needed for axis in step.own):
+                self.strained.add(step.op)
+                continue
             for result in step.op.results:
                 self.boxes[result] = needed
             for read in step.reads:
@@ -90,6 +93,22 @@ class Stage:
             if self.width_of(value) > 0 and (found := find_unchanged(value, self.block)) is not None:
                 self.unchanged[value] = found
         return []
+
+    def strainers(self) -> set[Op]:
+        """The ops that read elsewhere what devices have, or make of what they have, for their own positions only."""
+        own: set[Value] = set()
+        found: set[Op] = set()
+        for step in self.reader.steps:
+            taken = [read for read in step.reads if read.base in own]
+            if any(any(read.distances) for read in taken):
+                found.add(step.op)
+            if taken or step.op in self.strained:
+                own.update(step.op.results)
+        for value in self.outputs:
+            read, owner = self._read_given(value), owner_of(value)
+            if owner is not None and read.base in own and any(read.distances):
+                found.add(owner)
+        return found - self.strained
 
     def _give(self, value: Value) -> None:
         owner = owner_of(value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 MANUAL = "sdy.manual_computation"
 """The op of Shardy whose region is what one device does."""
@@ -52,23 +52,24 @@ class Mesh(NamedTuple):
         return _neighbours(self, names, step, is_ring)
 
     def groups(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-        """The devices that differ along these axes alone, together.
+        """The devices that differ along these axes alone, together, in the order of their parts along these axes.
 
-        >>> Mesh((("x", 2), ("y", 2))).groups(("x",))
-        ((0, 2), (1, 3))
+        >>> mesh = Mesh((("x", 2), ("y", 2)))
+        >>> mesh.groups(("x",)), mesh.groups(("y", "x"))
+        (((0, 2), (1, 3)), ((0, 2, 1, 3),))
         """
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for number, place in enumerate(itertools.product(*(range(size) for _, size in self.axes))):
-            rest = tuple(part for (name, _), part in zip(self.axes, place, strict=True) if name not in names)
-            groups.setdefault(rest, []).append(number)
-        return tuple(map(tuple, groups.values()))
+        return tuple(map(tuple, self.parts_along(names).T.tolist()))
+
+    def parts_along(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """The devices that hold each part along these axes: a row for each."""
+        places = [[name for name, _ in self.axes].index(name) for name in names]
+        numbers = np.arange(self.devices).reshape([size for _, size in self.axes])
+        return np.moveaxis(numbers, places, range(len(places))).reshape(self.size(names), -1)
 
 
 @lru_cache(maxsize=256)
 def _neighbours(mesh: Mesh, names: tuple[str, ...], step: int, is_ring: bool) -> tuple[tuple[int, int], ...]:
-    places = [[name for name, _ in mesh.axes].index(name) for name in names]
-    numbers = np.arange(mesh.devices).reshape([size for _, size in mesh.axes])
-    parts = np.moveaxis(numbers, places, range(len(places))).reshape(mesh.size(names), -1)
+    parts = mesh.parts_along(names)
     own = np.arange(len(parts))
     if not is_ring:
         own = own[(own + step >= 0) & (own + step < len(parts))]
