@@ -48,6 +48,10 @@ def energy(u: Any, v: Any) -> Any:
     return (u * v).sum()
 
 
+def scaled(u: Any, v: Any) -> Any:
+    return v * u.sum()
+
+
 def add_in_place(u: Any, v: Any) -> Any:
     u[1:] = v[:-1]
     return u
@@ -120,6 +124,16 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "two meshes in wl.optimize": (
         lambda: wl.optimize(add)(on_four(), v=on_eight()),
         f"error[WL0943]: add: argument 'u' is {FOUR}, argument 'v' {EIGHT}", SAME.format("v", "u"),
+    ),
+    "two meshes of the same devices in wl.jit": (
+        lambda: wl.jit(scaled)(on_eight(), wl.shard(field(), wl.mesh(p=2, q=4), "p", "q")),
+        "error[WL0943]: scaled: argument 'u' is divided over a mesh of x=8, argument 'v' over one of p=2, q=4",
+        "help: divide both over one mesh, as in wl.shard(v, u.sharding.mesh, ...)",
+    ),
+    "two meshes of the same devices in wl.optimize": (
+        lambda: wl.optimize(scaled)(on_eight(), v=wl.shard(field(), wl.mesh(p=2, q=4), "p", "q")),
+        "error[WL0943]: scaled: argument 'u' is divided over a mesh of x=8, argument 'v' over one of p=2, q=4",
+        "help: divide both over one mesh, as in wl.shard(v, u.sharding.mesh, ...)",
     ),
     "two meshes in wl.grad": (
         lambda: wl.grad(energy)(on_eight(), on_four()),

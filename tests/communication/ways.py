@@ -250,3 +250,48 @@ def checks_of_communication_name_the_lines_that_move_more() -> None:
         assert "ways.py" in str(error)
     else:
         raise AssertionError("it is taken")
+
+
+@way
+def explanation_says_which_form_was_taken_and_who_decided() -> None:
+    u = jax.device_put(field(), divided())
+    told = str(wl.optimize(lambda u, v: jnp.pad(u, 1)[2:, 2:] + jnp.sort(v, 0)).explain(u, u))
+    assert "divided among devices with halos exchanged" in told, told
+    assert "halos exchanged: each device receives" in told, told
+    assert "left to XLA, as it was before the rules: each device receives" in told, told
+    assert "axis 0 of argument 0, f32[48, 32], divides" in told, told
+    assert "over 'x': 4 parts of 12" in told, told
+    assert "left to XLA: sort at " in told, told
+    turned = jax.device_put(field(), NamedSharding(mesh(), PartitionSpec("y")))
+    told = str(wl.optimize(lambda u, v: jnp.roll(u, 1, 0) + v).explain(u, turned))
+    assert "as those that divide them contradict: axis 0 of argument 0, f32[48, 32], over 'x', axis 0" in told, told
+    kernel = wl.cuda.compile(SOURCE)["heat"]
+    told = str(kernel.explain((2, 6), (16, 8), u, u, *SHAPE))
+    assert "halos exchanged: each device receives 224 bytes in 4 messages" in told, told
+
+
+@way
+def outer_jit_says_of_ours_what_it_says_of_any_function() -> None:
+    four = NamedSharding(Mesh(np.array(jax.devices()[:4]), ("x",)), PartitionSpec("x"))
+
+    def cut(u: Any) -> Any:
+        return u[1:] - u[:-1]
+
+    def told(function: Callable[..., Any], given: Any, **settings: Any) -> str:
+        try:
+            jax.jit(function, **settings)(given)
+        except ValueError as error:
+            return str(error)
+        raise AssertionError("nothing is told")
+
+    whole, eight = field(), jax.device_put(field(), divided())
+    for given, settings in (
+        (whole[1:], {"in_shardings": divided(), "donate_argnums": 0}),
+        (whole, {"out_shardings": divided(), "donate_argnums": 0}),
+        (eight, {"in_shardings": four}),
+        (eight, {"in_shardings": divided(("y", "x"))}),
+        (eight, {"out_shardings": four}),
+    ):
+        expected = told(cut, given, **settings)
+        assert told(wl.optimize(cut), given, **settings) == expected
+        assert told(wl.jit(cut), given, **settings) == expected

@@ -14,6 +14,7 @@ from windlass.communication.exchanging import (
     exchange_and_estimate,
     exchange_halos_in,
     holds_constraints,
+    tell_what_divides,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "exchange_and_estimate",
     "exchange_halos_in",
     "holds_constraints",
+    "tell_what_divides",
 ]

@@ -36,6 +36,8 @@ class Choice:
     candidates: tuple[Candidate, ...]
     chosen: Candidate
     reason: str
+    decisions: tuple[str, ...] = ()
+    """Who decided how the values of the form that was taken are divided, and which of its ops are left to XLA."""
 
     def __str__(self) -> str:
         return f"{self.chosen.form}: {self.reason}"
@@ -49,10 +51,12 @@ class Choice:
                 count = f" in {each.messages:,.0f} messages" if each.messages is not None else ""
                 about = ", by estimate" if each.is_estimate else ""
                 lines.append(f"  {each.form}: each device receives {each.bytes:,.0f} bytes{count}{about}")
-        return "\n".join(lines)
+        return "\n".join((*lines, *(f"  {each}" for each in self.decisions)))
 
 
-def explain_choice(name: str, candidates: Iterable[Candidate], chosen: Candidate) -> Choice:
+def explain_choice(
+    name: str, candidates: Iterable[Candidate], chosen: Candidate, decisions: tuple[str, ...] = ()
+) -> Choice:
     """Say why this one was taken.
 
     >>> exchanged, left = Candidate(EXCHANGED, 24.0, 2), Candidate(LEFT, 800.0, 1)
@@ -80,7 +84,7 @@ def explain_choice(name: str, candidates: Iterable[Candidate], chosen: Candidate
     limit = candidates[-1].bytes if others else None
     if limit is not None and math.isfinite(limit) and any((each.bytes or 0) > limit for each in known):
         reason += "; what moves more bytes than XLA by itself is not taken"
-    return Choice(name, candidates, chosen, reason)
+    return Choice(name, candidates, chosen, reason, decisions)
 
 
 _collected: ContextVar[list[Choice] | None] = ContextVar("windlass_choices", default=None)

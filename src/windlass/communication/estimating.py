@@ -36,7 +36,7 @@ def count_in_regions(module: Module, propagation: Propagation) -> tuple[float, f
     That is where anything but regions of local code moves or folds elements of divided arrays.
     """
     total, messages = 0.0, 0.0
-    for op, rounds, is_local in _walk(module.main.body, 1, False):
+    for op, rounds, is_local in walk_rounds(module.main.body, 1, False):
         if isinstance(op, CollectivePermute):
             total += rounds * _bytes(op.operand.tensor)
             messages += rounds
@@ -48,7 +48,7 @@ def count_in_regions(module: Module, propagation: Propagation) -> tuple[float, f
             count = op.split_count
             total += rounds * sum(_bytes(each.tensor) * (count - 1) / count for each in op.inputs)
             messages += rounds
-        elif not is_local and not _stays_in_place(op, propagation):
+        elif not is_local and not stays_in_place(op, propagation):
             return None
     return total, messages
 
@@ -56,7 +56,7 @@ def count_in_regions(module: Module, propagation: Propagation) -> tuple[float, f
 def estimate_by_xla(module: Module, propagation: Propagation) -> float:
     """About how many bytes XLA alone moves, at least: it puts whole arrays together to update a part of them."""
     total = 0.0
-    for op, rounds, is_local in _walk(module.main.body, 1, False):
+    for op, rounds, is_local in walk_rounds(module.main.body, 1, False):
         if is_local or not isinstance(op, DynamicUpdateSlice):
             continue
         divisions = propagation.divisions(op) or ()
@@ -70,7 +70,7 @@ def estimate_by_xla(module: Module, propagation: Propagation) -> float:
     return total
 
 
-def _walk(block: Block, rounds: float, is_local: bool) -> Iterator[tuple[Op, float, bool]]:
+def walk_rounds(block: Block, rounds: float, is_local: bool) -> Iterator[tuple[Op, float, bool]]:
     """Each op, how often it runs, and whether it is in a region of local code."""
     for op in block:
         yield op, rounds, is_local
@@ -80,10 +80,11 @@ def _walk(block: Block, rounds: float, is_local: bool) -> Iterator[tuple[Op, flo
             inner *= USUAL_ROUNDS if counter is None else counter.rounds
         for region in op.regions:
             for each in region.blocks:
-                yield from _walk(each, inner, is_local or (isinstance(op, Opaque) and op.operation == MANUAL))
+                yield from walk_rounds(each, inner, is_local or (isinstance(op, Opaque) and op.operation == MANUAL))
 
 
-def _stays_in_place(op: Op, propagation: Propagation) -> bool:
+def stays_in_place(op: Op, propagation: Propagation) -> bool:
+    """Whether XLA moves nothing between devices for an op that is in no region."""
     if isinstance(op, While | Return) or (isinstance(op, Opaque) and op.operation == MANUAL):
         return True
     divisions = [propagation.divisions(value) for value in (*op.operands, *op.results)]

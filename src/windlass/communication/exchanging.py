@@ -11,6 +11,7 @@ from windlass.communication.preparing import drop_idle_broadcasts, write_as_slic
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_function
+from windlass.communication.telling import tell_divisions, tell_left
 from windlass.communication.transforms import write_transforms_by_axis
 from windlass.communication.unfolding import keep_axes_apart
 from windlass.ir import Function, Module, Value
@@ -37,6 +38,8 @@ class Exchanged(NamedTuple):
     """Bytes that each device receives in a run, and messages; None where XLA may add some."""
     by_xla: float
     """About how many bytes XLA alone would move, at least."""
+    decisions: tuple[str, ...] = ()
+    """Who decided how values are divided, and what is left to XLA."""
 
 
 def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None], machine: Machine = CPUS) -> Module | None:
@@ -65,12 +68,20 @@ def exchange_and_estimate(
         found = propagate(main, known)
     if found is None:
         return None
-    by_xla = estimate_by_xla(copy, found)
+    by_xla, decisions = estimate_by_xla(copy, found), tell_divisions(found)
     try:
         count = exchange_in_function(main, found, machine)
     except (Unreadable, TypeFault):
         return None
-    return Exchanged(copy, count_in_regions(copy, found), by_xla) if count else None
+    if not count:
+        return None
+    return Exchanged(copy, count_in_regions(copy, found), by_xla, (*decisions, *tell_left(copy, found)))
+
+
+def tell_what_divides(module: Module, shardings: Sequence[Sharding | None]) -> tuple[str, ...]:
+    """Who decides how values of the program are divided, and what may communicate, where XLA alone divides it."""
+    found = propagate(module.main, _known(module.main, shardings))
+    return () if found is None else (*tell_divisions(found), *tell_left(module, found))
 
 
 def count_folds_without_nan(module: Module, shardings: Sequence[Sharding | None]) -> int:

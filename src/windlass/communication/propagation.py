@@ -7,6 +7,7 @@ What is found decides how much is communicated, never what is computed: so it ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -46,6 +47,14 @@ class Division(NamedTuple):
         return self.parts * self.length
 
 
+class Claim(NamedTuple):
+    """That an axis of a value is divided by these axes of the mesh, as its sharding says."""
+
+    value: Value
+    axis: int
+    names: tuple[str, ...]
+
+
 Divisions = tuple["Division | None", ...]
 """For each axis of a value how it is divided; None: not at all."""
 
@@ -64,6 +73,7 @@ class Propagation:
     """Constraints that divide otherwise than what they constrain is divided: it moves from device to device there."""
     _divisions: dict[Value, Divisions | None] = field(default_factory=dict[Value, "Divisions | None"])
     """Those that were asked for."""
+    _claims: list[Claim] = field(default_factory=list[Claim])
 
     def divisions(self, value: Value) -> Divisions | None:
         """How the value is divided; None where its axes would be divided by the same axis of the mesh."""
@@ -109,11 +119,20 @@ class Propagation:
                 root = self._root((value, axis))
                 if parts == 1:
                     continue
+                self._claims.append(Claim(value, axis, names))
                 division = Division(names, parts, size // parts)
                 if size % parts or self._found.setdefault(root, division) != division:
                     contradicting.add(root)
         for root in contradicting:
             self._found[root] = None
+
+    def decided(self) -> list[tuple[list[Claim], Division | None, int]]:
+        """For each class of axes: the claims on it, how it is divided (None: they contradict), how many it has."""
+        sizes = Counter(self._root(node) for node in {*self._parents, *self._found})
+        by_class: dict[tuple[Value, int], list[Claim]] = {}
+        for claim in self._claims:
+            by_class.setdefault(self._root((claim.value, claim.axis)), []).append(claim)
+        return [(claims, self._found.get(root), max(sizes[root], 1)) for root, claims in by_class.items()]
 
     def join_constraint(self, op: Opaque, sharding: Sharding | None) -> None:
         """Let what a constraint gives be divided as what it takes, unless that is divided otherwise."""

@@ -23,6 +23,7 @@ from windlass.functions.trials import Trials, find_trials, key_of_arguments
 from windlass.functions.whole_program import whole_program
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
+from windlass.runtime.distributions import tell_distribution
 from windlass.runtime.placements import as_misplaced, named_leaves, parameter_names
 from windlass.schedules import Schedule, read_schedule
 from windlass.schedules.schedule import fault
@@ -75,7 +76,8 @@ class OptimizedFunction:
             self._static["static_argnums"] = static_argnums
         if static_argnames is not None:
             self._static["static_argnames"] = static_argnames
-        self._jitted = jax.jit(apply, **self._static)
+        # Within a function by `jax.jit` it is seen then how that one's arguments are divided.
+        self._jitted = jax.jit(apply, inline=True, **self._static)
 
     @property
     def name(self) -> str:
@@ -179,9 +181,12 @@ class OptimizedFunction:
         )
 
     def explain(self, *positional: Any, **named: Any) -> Report:
-        """What the optimizer does to the program for such arguments, each rewrite with what it saves by estimate."""
+        """What the optimizer does to the program for such arguments, each rewrite with what it saves by estimate; of
+        arguments that a mesh divides also in which form, and why."""
         module = import_lowered(self.name, self._plain(positional, named))
-        return optimize_module(module, self.choices, estimates=True)
+        report = optimize_module(module, self.choices, estimates=True)
+        report.distribution = tell_distribution(self, positional, named)
+        return report
 
     def _plain(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The function as JAX lowers it without the optimizer."""

@@ -12,6 +12,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.launching import choosing, native_form
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.form import Request
+from windlass.launching.jax_function import jax_function
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.records import with_pointers_apart
 from windlass.launching.texture_forms import with_known_textures
@@ -19,6 +20,7 @@ from windlass.loops.text import loop_text
 from windlass.reports.lowered import Lowered
 from windlass.reports.report import Report
 from windlass.runtime.arguments import Checked, check_argument, order_arguments
+from windlass.runtime.distributions import tell_distribution
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.stablehlo.exporting import function_text
 
@@ -62,6 +64,7 @@ def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int 
         return native_form.examine(request, error)
     report = kernel.report_on(shape, choice.compiled)
     choice.tell(report)
+    report.distribution = tell_distribution(jax_function(kernel, shape), arguments, {})
     return report
 
 
@@ -102,6 +105,7 @@ def _checked(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Checked]:
 
 
 def _as_numpy(argument: Any) -> Any:
-    if isinstance(argument, jax.ShapeDtypeStruct):
+    """An array of JAX's, which may be divided and can't be written to, as another of its type: numbers don't matter."""
+    if isinstance(argument, jax.Array | jax.ShapeDtypeStruct) and argument.shape:
         return np.zeros(argument.shape, argument.dtype)
     return np.asarray(argument) if isinstance(argument, jax.Array) else argument

@@ -61,6 +61,9 @@ class Report:
     """Whether the launch runs as native code."""
     candidates: tuple[Candidate, ...] = ()
     choice_reason: str = ""
+    distribution: str = ""
+    """Of arrays that a mesh divides: in which form the program is divided, why, who decided what, and what each form
+    communicates."""
     function: Function | None = field(default=None, repr=False)
     """The optimized tensor program."""
 
@@ -112,6 +115,7 @@ class Report:
             if items:
                 lines.append(f"  {title}:")
                 lines += [f"    {line}" for item in spell_each(items) for line in item.splitlines()]
+        lines += [f"  {line}" for line in self.distribution.splitlines()]
         if self.obstacle is not None:
             lines += self.obstacle.trail_lines()
         return "\n".join(lines)
@@ -177,6 +181,7 @@ class Report:
                 f"<p>{title}: {self.form}</p>",
                 table((f"form, the first since {self.choice_reason}",), [[str(each)] for each in self.candidates]),
                 table((), [list(fact) for fact in self.facts()] + [["note", note] for note in self.notes]),
+                f"<pre>{escape(self.distribution)}</pre>" if self.distribution else "",
                 steps,
                 table(("access", "", "array", "became"), accesses),
                 table(("loop", "trips", "became", "not better because"), loops),

@@ -50,6 +50,8 @@ def as_misplaced(error: Exception, name: str, arrays: Named) -> Exception:
             expect_there(name, arrays)
         except LaunchError as found:
             return found
+    if "is incompatible with mesh_shape" in text:
+        return _as_two_meshes(error, name, arrays)
     if "incompatible devices" not in text:
         return error
     places = {own: _place(array) for own, array in arrays.items() if _is_concrete(array) and array.committed}
@@ -60,6 +62,24 @@ def as_misplaced(error: Exception, name: str, arrays: Named) -> Exception:
                 f"{name}: {first} is {_told(places[first])}, {own} {_told(place)}",
                 f"put all on the same devices, in the same order, as in jax.device_put({_word(own)}, "
                 f"{_word(first)}.sharding)",
+            )
+    return error
+
+
+def _as_two_meshes(error: Exception, name: str, arrays: Named) -> Exception:
+    """Of arrays on the same devices, which are divided over different meshes, JAX tells parts of what it tried."""
+    meshes = {
+        own: dict(array.sharding.mesh.shape)
+        for own, array in arrays.items()
+        if _is_concrete(array) and isinstance(array.sharding, jax.sharding.NamedSharding)
+    }
+    first = next(iter(meshes), None)
+    for own, mesh in meshes.items():
+        if first is not None and list(mesh.items()) != list(meshes[first].items()):
+            one, other = (", ".join(f"{axis}={size}" for axis, size in each.items()) for each in (meshes[first], mesh))
+            return _fault(
+                f"{name}: {first} is divided over a mesh of {one}, {own} over one of {other}",
+                f"divide both over one mesh, as in wl.shard({_word(own)}, {_word(first)}.sharding.mesh, ...)",
             )
     return error
 

@@ -6,7 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from windlass.communication import Exchanged, count_folds_without_nan, exchange_and_estimate, holds_constraints
+from windlass.communication import (
+    Exchanged,
+    count_folds_without_nan,
+    exchange_and_estimate,
+    holds_constraints,
+    tell_what_divides,
+)
 from windlass.communication.choices import BEFORE_RULES, EXCHANGED, LEFT, Candidate, Choice, explain_choice
 from windlass.communication.machines import Machine
 from windlass.ir import Module
@@ -53,13 +59,17 @@ def distribute(
         complete(exchanged.module)
         return Distributed(exchanged.module, clear)
     forms: dict[str, Module] = {} if exchanged is None else {EXCHANGED: exchanged.module}
+    decisions: dict[str, tuple[str, ...]] = {} if exchanged is None else {EXCHANGED: exchanged.decisions}
     forms[LEFT] = module
     plain = make_plain()
     if plain is not None:
         also = exchange_and_estimate(plain, shardings, machine)
         if also is not None:
-            forms[EXCHANGED + BEFORE_RULES] = also.module
+            forms[EXCHANGED + BEFORE_RULES], decisions[EXCHANGED + BEFORE_RULES] = also.module, also.decisions
         forms[LEFT + BEFORE_RULES] = plain
+    for form in (LEFT, LEFT + BEFORE_RULES):
+        if form in forms:
+            decisions[form] = tell_what_divides(forms[form], shardings)
     for form in forms.values():
         complete(form)
     wrong = {name: count_folds_without_nan(form, shardings) for name, form in forms.items()}
@@ -72,7 +82,7 @@ def distribute(
 
     best = _choose(tuple(forms), wrong, measured, machine)
     candidates = {each: Candidate(each, *counted.get(each, (None, None)), loses_nan=wrong[each]) for each in forms}
-    return Distributed(forms[best], explain_choice(name, candidates.values(), candidates[best]))
+    return Distributed(forms[best], explain_choice(name, candidates.values(), candidates[best], decisions[best]))
 
 
 def _clear_choice(name: str, module: Module, exchanged: Exchanged) -> Choice | None:
@@ -81,7 +91,7 @@ def _clear_choice(name: str, module: Module, exchanged: Exchanged) -> Choice | N
     if not is_large or exchanged.traffic is None or MARGIN * exchanged.traffic[0] > exchanged.by_xla:
         return None
     ours = Candidate(EXCHANGED, *exchanged.traffic, is_estimate=True)
-    return explain_choice(name, (ours, Candidate(LEFT, exchanged.by_xla, is_estimate=True)), ours)
+    return explain_choice(name, (ours, Candidate(LEFT, exchanged.by_xla, is_estimate=True)), ours, exchanged.decisions)
 
 
 def _choose(

@@ -195,6 +195,9 @@ class Report:
     """The budget that ran out ("steps", "seconds"), or None where no rule applies any more."""
     cycle: str | None = None
     """The rules that were busiest when a budget ran out."""
+    distribution: str = ""
+    """Of arrays that a mesh divides: in which form the program is divided, why, who decided what, and what each form
+    communicates."""
 
     def count_by_rule(self) -> Counter[str]:
         """How often each rule was applied."""
@@ -206,7 +209,7 @@ class Report:
             before, after = 1e6 * self.cost_before.seconds, 1e6 * self.cost_after.seconds
             lines.append(f"estimated on {self.device}: {before:.3g} µs → {after:.3g} µs")
         lines += [f"{count:6} {rule}" for rule, count in self.count_by_rule().most_common()]
-        return "\n".join([*lines, *([self.cycle] if self.cycle else [])])
+        return "\n".join([*lines, *filter(None, (self.cycle, self.distribution))])
 
 
 @without_collections()
