@@ -12,7 +12,6 @@ from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.launching import choosing, native_form
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.form import Request
-from windlass.launching.jax_function import jax_function
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.records import with_pointers_apart
 from windlass.launching.texture_forms import with_known_textures
@@ -20,7 +19,6 @@ from windlass.loops.text import loop_text
 from windlass.reports.lowered import Lowered
 from windlass.reports.report import Report
 from windlass.runtime.arguments import Checked, check_argument, order_arguments
-from windlass.runtime.distributions import tell_distribution
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.stablehlo.exporting import function_text
 
@@ -64,7 +62,6 @@ def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int 
         return native_form.examine(request, error)
     report = kernel.report_on(shape, choice.compiled)
     choice.tell(report)
-    report.distribution = tell_distribution(jax_function(kernel, shape), arguments, {})
     return report
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from windlass.launching.launch import Launch
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
+    from windlass.runtime import distributions
 else:
     gpu = deferred("windlass.gpu")
     requests = deferred("windlass.autodiff.requests")
@@ -32,6 +33,7 @@ else:
     kernel_rules = deferred("windlass.launching.kernel_rules")
     record_launch = deferred("windlass.launching.record_launch")
     texture_launch = deferred("windlass.launching.texture_launch")
+    distributions = deferred("windlass.runtime.distributions")
 
 
 class Kernel(LoadedKernel):
@@ -133,8 +135,15 @@ class Kernel(LoadedKernel):
         return rule
 
     def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
-        """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""
-        return explaining.explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
+        """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch.
+
+        Of arrays that a mesh divides also in which form `kernel.jax` is divided, and why.
+        """
+        report = explaining.explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
+        if distributions.are_divided(arguments):
+            function = self.jax(grid, block, shared_bytes=shared_bytes)
+            report.distribution = distributions.tell_distribution(function, arguments, {})
+        return report
 
     def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
         """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""

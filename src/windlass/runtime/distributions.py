@@ -16,7 +16,7 @@ def tell_distribution(function: Callable[..., Any], positional: Sequence[Any], n
     arguments is divided. The function is lowered and doesn't run.
     """
     leaves, structure = jax.tree.flatten((tuple(positional), dict(named)))
-    if not any(map(_is_divided, leaves)):
+    if not are_divided(leaves):
         return ""
     is_array = [isinstance(leaf, jax.Array | np.ndarray | jax.ShapeDtypeStruct) for leaf in leaves]
 
@@ -31,6 +31,7 @@ def tell_distribution(function: Callable[..., Any], positional: Sequence[Any], n
     return "\n".join(choice.told for choice in choices)
 
 
-def _is_divided(leaf: Any) -> bool:
-    sharding = getattr(leaf, "sharding", None)
-    return isinstance(sharding, jax.sharding.NamedSharding) and not sharding.is_fully_replicated
+def are_divided(leaves: Sequence[Any]) -> bool:
+    """Whether a mesh divides any of these."""
+    shardings = (getattr(leaf, "sharding", None) for leaf in leaves)
+    return any(isinstance(each, jax.sharding.NamedSharding) and not each.is_fully_replicated for each in shardings)
