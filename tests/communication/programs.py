@@ -325,9 +325,12 @@ if __name__ == "__main__":
     found: dict[str, Any] = {each.name: run(each) for each in PROGRAMS if each.is_slow == is_slow}
     if is_slow:
         found |= {each.__name__: same_bits.run(each) for each in same_bits.MORE_PROGRAMS}
+        found |= {name: same_bits.compare(*each) for name, each in same_bits.MORE_OF_NUMPY.items()}
     else:
         found |= {way.__name__: outcome(way) for way in WAYS}
         found |= {each.name: gradients.run(each) for each in gradients.GRADIENTS}
         found |= {each.__name__: same_bits.run(each) for each in same_bits.PROGRAMS}
+        meshes = same_bits.MESHES[3:]
+        found |= {name: same_bits.compare(*each, meshes) for name, each in same_bits.OF_NUMPY.items()}
         found |= {name: bad_input.told(case) for name, (case, *_) in bad_input.CASES.items()}
     print(json.dumps(found))

@@ -14,7 +14,7 @@ import windlass as wl
 from tests.communication.bad_input import CASES
 from tests.communication.gradients import GRADIENTS, Gradient
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
-from tests.communication.same_bits import MORE_PROGRAMS
+from tests.communication.same_bits import MORE_OF_NUMPY, MORE_PROGRAMS, OF_NUMPY
 from tests.communication.same_bits import PROGRAMS as OF_SAME_BITS
 from tests.communication.ways import WAYS
 
@@ -48,13 +48,13 @@ def test_bad_input_is_told_word_for_word(case: str, outcomes: dict[str, Any]) ->
     assert outcomes[case] == [line for line in expected if line]
 
 
-@pytest.mark.parametrize("name", [each.__name__ for each in OF_SAME_BITS])
+@pytest.mark.parametrize("name", [*(each.__name__ for each in OF_SAME_BITS), *OF_NUMPY])
 def test_results_have_the_same_bits_on_every_mesh(name: str, outcomes: dict[str, Any]) -> None:
     assert all(outcomes[name])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [each.__name__ for each in MORE_PROGRAMS])
+@pytest.mark.parametrize("name", [*(each.__name__ for each in MORE_PROGRAMS), *MORE_OF_NUMPY])
 def test_more_results_have_the_same_bits_on_every_mesh(name: str, slow_outcomes: dict[str, Any]) -> None:
     assert all(slow_outcomes[name])
 
@@ -95,3 +95,17 @@ def test_what_has_no_fixed_order_is_refused() -> None:
     with pytest.raises(wl.WindlassError, match="WL0945") as refused:
         wl.optimize(jnp.cumsum, deterministic=True)(np.arange(4.0))
     assert "deterministic=True: stablehlo.reduce_window has no order of sums" in str(refused.value)
+    with pytest.raises(wl.WindlassError, match="WL0945") as refused:
+        wl.jit(deterministic=True)(np.cumsum)(np.arange(4.0))
+    assert "deterministic=True: stablehlo.reduce_window has no order of sums" in str(refused.value)
+
+
+def test_what_python_would_run_is_refused_where_bits_are_fixed() -> None:
+    def tell(x: np.ndarray) -> float:
+        print(x.sum())
+        return x.sum() / 2
+
+    with pytest.raises(wl.WindlassError):
+        wl.jit(deterministic=True)(tell)(np.arange(4.0))
+    with pytest.raises(wl.WindlassError, match="WL0911"):
+        wl.jit(deterministic=True, allow_contraction=True)

@@ -24,6 +24,8 @@ def full(a: Any, number: float) -> Any:
 
 CASES: dict[str, Callable[..., Any]] = {
     "sum of a product": lambda a, b, c: a * b + c,
+    "sum of a square": lambda a, b, c: lax.square(a) + c,
+    "sum of an inverse error function": lambda a, b, c: lax.erf_inv(a) + c,
     "difference of products": lambda a, b, c: a * b - b * c,
     "negated product in a sum": lambda a, b, c: -(a * b) + c,
     "slice of a product in a sum": lambda a, b, c: (a * b)[1:] + c[:-1],

@@ -62,6 +62,7 @@ class Options(Protocol):
     exact: bool
     plan: Plan
     limbs: Limbs | None
+    deterministic: bool
     whole: bool
     has_strong_numbers: bool
     stops_at_zero: bool
@@ -103,7 +104,9 @@ class CompiledCall:
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
             refuse_overlaps(leaves, self._written)
-            self.program, self._before, self._after = whole_program(owner.name, traced, owner.exact, owner.limbs)
+            self.program, self._before, self._after = whole_program(
+                owner.name, traced, owner.exact, owner.limbs, owner.deterministic
+            )
         self._donate = self._donated(leaves)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
         self._large = line_programs(self.program, places if device_that_runs().name == "cpu" else ())
@@ -380,7 +383,7 @@ class CompiledCall:
     @cached_property
     def _direct(self) -> DirectCall | None:
         """The program as calls of native code, where it needs nothing else and is run on NumPy's arrays on a CPU."""
-        is_known = self._any_jax or self._has_checks or self.has_variables or self._owner.limbs is not None
+        is_known = self._any_jax or self._has_checks or self.has_variables or self.program.code.is_computed_otherwise
         if is_known or device_that_runs().name != "cpu" or not all(self._is_numpy[index] for index in self._written):
             return None
         return direct_call(self.program.code.with_native_code(), self._written)

@@ -54,6 +54,7 @@ class JitFunction:
         precision: str | None = None,
         plan: Plan = NO_PLAN,
         whole: bool = False,
+        deterministic: bool = False,
     ) -> None:
         _expect_function(function)
         functools.update_wrapper(self, function)
@@ -62,7 +63,9 @@ class JitFunction:
         self.donate = frozenset(donate)
         self.exact = exact
         self.plan = plan
-        self.whole = whole
+        self.deterministic = deterministic
+        # What Python did on divided arrays would depend on how they are divided.
+        self.whole = whole or deterministic
         self.limbs = None if precision is None else Limbs.parse(precision)
         self.signature = inspect.signature(function)
         self._compiled: CompiledStore[Any, CompiledCall | Specialized | SplitFunction] = CompiledStore()
@@ -229,6 +232,7 @@ def jit(
     checkpoint: Periodic | Binomial | None = None,
     memory: int | str | None = None,
     whole: bool = False,
+    deterministic: bool = False,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -243,6 +247,7 @@ def jit(
     checkpoint: Periodic | Binomial | None = None,
     memory: int | str | None = None,
     whole: bool = False,
+    deterministic: bool = False,
 ) -> Any:
     """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
 
@@ -262,6 +267,13 @@ def jit(
     reason. A function of NumPy arrays whose program turns out slower than Python, by the clock, is run by Python, too,
     but with `whole` (`WINDLASS_TRIALS=0` compares no times).
 
+    With `deterministic` the results, and those of derivatives, have the same bits on every mesh that divides the
+    arrays: sums have a fixed order, which is not NumPy's (docs/guides/distribution.md tells what it costs). It implies
+    `whole`, and allows no contraction.
+
+    Raises WindlassError: WL0911 for parameters and options that don't fit, WL0915 for what is no function, WL0961 for a
+    precision that there is not; and at the first call WL0945 for an operation that has no fixed order.
+
     >>> import numpy as np
     >>> @jit
     ... def smooth(u, steps):
@@ -272,6 +284,14 @@ def jit(
     >>> u.tolist()
     [0.0, 0.0, 4.0, 0.0, 0.0]
     """
+    if deterministic and allow_contraction:
+        raise LaunchError(
+            Diagnostic(
+                "WL0911",
+                "wl.jit is given deterministic=True and allow_contraction=True",
+                help="leave one of them out: where additions and multiplications may be contracted, bits may differ",
+            )
+        )
     options = {
         "static": (static,) if isinstance(static, str) else tuple(static),
         "donate": (donate,) if isinstance(donate, str) else tuple(donate),
@@ -279,6 +299,7 @@ def jit(
         "precision": precision,
         "plan": plan_for("wl.jit", checkpoint, memory),
         "whole": whole,
+        "deterministic": deterministic,
     }
     if precision is not None:
         Limbs.parse(precision)

@@ -15,7 +15,9 @@ from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
 
 
-def whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> tuple[TensorProgram, Any, Any]:
+def whole_program(
+    name: str, traced: Any, exact: bool, limbs: Limbs | None, is_deterministic: bool = False
+) -> tuple[TensorProgram, Any, Any]:
     """The traced function (what `jax.jit(...).trace(...)` gives) as one program, optimized; with the modules before and
     after."""
     from windlass.catalogue import has_lowered
@@ -24,7 +26,7 @@ def whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> t
     device = device_that_runs()
     module = kept.clone()
     is_other = _write_out(module, limbs)
-    if limbs is not None:
+    if limbs is not None or is_deterministic:
         native = None
     if native is not None:
         _write_out(native, limbs)
@@ -39,6 +41,7 @@ def whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> t
         is_exact=exact,
         differentiable=differentiable,
         limbs=limbs,
+        is_deterministic=is_deterministic,
         native=native,
         plain=lambda: module,
     )

@@ -68,7 +68,7 @@ from windlass.ops import (
 )
 from windlass.ops.combiners import combiner_of
 from windlass.ops.shardings import MANUAL
-from windlass.ops.special_functions import Lgamma
+from windlass.ops.special_functions import ErfInv, Lgamma, Square
 
 PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
 
@@ -90,7 +90,7 @@ CARRIERS: tuple[type[Op], ...] = (
 QUOTIENT_RISKS: tuple[type[Op], ...] = (Divide, Sqrt, Rsqrt, Exponential, Power)
 PRODUCT_RISKS: tuple[type[Op], ...] = (Exponential,)
 LOGARITHM_RISKS: tuple[type[Op], ...] = (Exponential, Power, Sqrt, Rsqrt)
-POWER_RISKS: tuple[type[Op], ...] = (Exponential, Multiply, Power, Sqrt, Rsqrt)
+POWER_RISKS: tuple[type[Op], ...] = (Exponential, Multiply, Square, Power, Sqrt, Rsqrt)
 
 WIDENED = frozenset({"bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ"})
 """Types that XLA:CPU computes in a wider one. It then rounds, unless it is the wider one that is asked for."""
@@ -209,6 +209,10 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
                 _guard_operands(op, (Sqrt, Rsqrt), zeros)
             if _meets_sum(op, set(), is_entry):
                 _guard_result(op, zeros)
+        case Square() | ErfInv():
+            # What XLA makes of these ends with a product.
+            if _meets_sum(op, set(), is_entry):
+                _guard_result(op, zeros)
         case Divide():
             _hide_constants(op, zeros)
             _guard_operands(op, QUOTIENT_RISKS, zeros)
@@ -229,7 +233,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
         op.type.dtype: isinstance(op, Divide)
         for op in sorted(loop.body.walk(), key=lambda op: isinstance(op, Divide))
         if zeros.protects(op)
-        and isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
+        and isinstance(op, Multiply | Square | ErfInv | Divide | Add | Subtract | Log | Power)
         and isinstance(op.type, TensorType)
         and op.type.dtype in PROTECTED
     }

@@ -102,7 +102,13 @@ def line_programs(program: TensorProgram, places: Sequence[int]) -> LinePrograms
 
     def made_for(offsets: Offsets) -> TensorProgram:
         function = take_from_line_start(main, dict(enumerate(offsets)), large)
-        return TensorProgram(Module([function], code.module.name), code.name, is_exact=code.is_exact, limbs=code.limbs)
+        return TensorProgram(
+            Module([function], code.module.name),
+            code.name,
+            is_exact=code.is_exact,
+            limbs=code.limbs,
+            is_deterministic=code.is_deterministic,
+        )
 
     return LinePrograms(program_for, large, from_lines, len(code.argument_types)) if large else None
 

@@ -19,6 +19,7 @@ from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
+from windlass.lowering.fixed_order import fix_order
 from windlass.lowering.native_loops import take_loops
 from windlass.lowering.polling import add_polls, calls_native_code
 from windlass.ops import CustomDerivative, call_composites, expand_composites
@@ -58,7 +59,7 @@ class Code:
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "_with_native_code", "argument_types",
         "callbacks",
-        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
+        "is_derivative", "is_deterministic", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
         "plain", "plan", "program", "result_types", "seconds",
     )  # fmt: skip
 
@@ -73,6 +74,7 @@ class Code:
         seconds: dict[str, float],
         make_differentiable: Callable[[], Module] | None,
         limbs: Limbs | None = None,
+        is_deterministic: bool = False,
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
         native: Module | None = None,
@@ -86,6 +88,7 @@ class Code:
         self.is_given = is_given
         self.is_derivative = is_derivative
         self.limbs = limbs
+        self.is_deterministic = is_deterministic
         self.plan = plan
         self.native = native
         self.plain = plain
@@ -110,6 +113,11 @@ class Code:
         if self._differentiable is None:
             self._differentiable = self._make_differentiable()
         return self._differentiable
+
+    @property
+    def is_computed_otherwise(self) -> bool:
+        """Whether it is not computed as it is written, but with limbs, or with sums in an order that is fixed."""
+        return self.limbs is not None or self.is_deterministic
 
     @property
     def has_valued_rules(self) -> bool:
@@ -145,7 +153,7 @@ class Code:
 
     def _copy_plain(self) -> Module | None:
         """The program as it was before the rules, where that is known and nothing was done to it that it needs."""
-        if self.plain is None or self.limbs is not None or self.is_derivative:
+        if self.plain is None or self.is_computed_otherwise or self.is_derivative:
             return None
         return _copied(self.plain())
 
@@ -157,7 +165,7 @@ class Code:
     def with_native_code(self) -> Module:
         """The program by itself on a CPU, with native code in the place of loops and array code; not to be changed.
 
-        It has no limbs, and is none that is given.
+        It is computed as it is written, and is none that is given.
         """
         if self._with_native_code is None:
             module = _copied(self.module if self.native is None else self.native)
@@ -169,8 +177,10 @@ class Code:
         begun = time.perf_counter()
         refuse_what_cannot_run(self.module.main, self.module.name or self.name)
         is_alone = surroundings.is_whole and not surroundings.is_partitioned
-        has_native_code = is_alone and device.name == "cpu" and not self.is_given
-        is_taken = has_native_code and self.limbs is None and (self.native is None or surroundings.may_call_native_code)
+        # Functions of floats are others in native code, which is for programs on one device alone.
+        has_native_code = is_alone and device.name == "cpu" and not (self.is_given or self.is_deterministic)
+        is_others = self.native is not None and not surroundings.may_call_native_code
+        is_taken = has_native_code and not self.is_computed_otherwise and not is_others
         if is_taken:
             module = _copied(self.with_native_code())
         else:
@@ -183,11 +193,13 @@ class Code:
             spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
+        if self.is_deterministic:
+            fix_order(module)
         if has_native_code and not is_taken:
             take_loops(module, self.name)
 
-        is_kept = self.is_exact or self.limbs is not None
-        only_decisions = self.is_derivative and self.limbs is None
+        is_kept = self.is_exact or self.is_computed_otherwise
+        only_decisions = self.is_derivative and not self.is_computed_otherwise
         if is_kept and only_decisions:
             for function in module.functions.values():
                 keep_decisions(function)

@@ -67,10 +67,11 @@ class TensorProgram:
     what XLA would change in them; of one that `is_derivative`, those alone that decide. A program that `is_given` is
     lowered as it stands: what it is part of is finished for a device's compiler as a whole, or it is the user's own.
     How long lowering takes is entered into `seconds`. `differentiable` gives what its derivatives are made of where
-    that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones, and so are
-    those of programs that are made from it. Derivatives of all of these follow the `plan` for loops. The module
-    `native` stands for the program where native code may be called; nothing is derived from it. `plain` gives it as it
-    was before the rules, which know of no mesh: for comparison where it is divided among devices.
+    that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones; if it
+    `is_deterministic`, its sums have an order that no mesh changes; and so it is with programs that are made from it.
+    Derivatives of all of these follow the `plan` for loops. The module `native` stands for the program where native
+    code may be called; nothing is derived from it. `plain` gives it as it was before the rules, which know of no mesh:
+    for comparison where it is divided among devices.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -89,6 +90,7 @@ class TensorProgram:
         seconds: dict[str, float] | None = None,
         differentiable: Callable[[], Module] | None = None,
         limbs: Limbs | None = None,
+        is_deterministic: bool = False,
         is_derivative: bool = False,
         plan: Plan = NO_PLAN,
         native: Module | None = None,
@@ -106,6 +108,7 @@ class TensorProgram:
             seconds,
             differentiable,
             limbs,
+            is_deterministic,
             is_derivative,
             plan,
             native,
@@ -164,6 +167,7 @@ class TensorProgram:
             seconds=code.seconds,
             differentiable=lambda: code.differentiable,
             limbs=code.limbs,
+            is_deterministic=code.is_deterministic,
             is_derivative=code.is_derivative,
             plan=plan,
             native=native,
@@ -400,6 +404,7 @@ def program_from(
             is_given=origin.is_given,
             differentiable=differentiable,
             limbs=origin.limbs,
+            is_deterministic=origin.is_deterministic,
             is_derivative=is_derivative,
             plan=origin.plan if follows_plan else NO_PLAN,
         )
