@@ -58,9 +58,8 @@ class Code:
 
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "_with_native_code", "argument_types",
-        "callbacks",
-        "is_derivative", "is_deterministic", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "native", "needs_x64",
-        "plain", "plan", "program", "result_types", "seconds",
+        "callbacks", "is_derivative", "is_deterministic", "is_exact", "is_given", "keeps_subnormals", "limbs",
+        "module", "name", "native", "needs_x64", "plain", "plan", "program", "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
