@@ -3,8 +3,7 @@
     python -m benchmarks.communication.devices [name …]
 
 Each device has a part of the same size on every mesh. Bytes are those that a device receives in a step, counted in what
-XLA's compiler gives; seconds are of CPU time, for compiling it as Windlass divides it and as XLA alone does. Nothing
-runs.
+XLA's compiler gives; seconds are of CPU time, for compiling it as Windlass divides it. Nothing runs.
 """
 
 from __future__ import annotations
@@ -49,11 +48,15 @@ def stencils(rows: int, columns: int) -> Iterator[Program]:
     yield Program("ocean step, 5 fields", ocean_step, [field] * 5)
 
 
+def import_ocean() -> tuple[Any, Any]:
+    """The modules of examples/ocean."""
+    sys.path.insert(0, str(OCEAN))
+    return importlib.import_module("channel"), importlib.import_module("primitive")
+
+
 def ocean_launches(rows: int, columns: int) -> Iterator[Program]:
     """Each kernel of examples/ocean, with the shapes with which a step launches it."""
-    sys.path.insert(0, str(OCEAN))
-    channel: Any = importlib.import_module("channel")
-    primitive: Any = importlib.import_module("primitive")
+    channel, primitive = import_ocean()
     launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
 
     class Field(jax.ShapeDtypeStruct):
@@ -90,6 +93,23 @@ def ocean_launches(rows: int, columns: int) -> Iterator[Program]:
         yield Program(f"{name}, {first[0]} layers" if len(first) == 3 else name, run, types)
 
 
+def whole_ocean(rows: int, columns: int) -> Iterator[Program]:
+    """A step of examples/ocean as one program, its time loop around it."""
+    channel, primitive = import_ocean()
+    grid = channel.describe_grid(columns - 2 * primitive.HALO, rows - 2 * primitive.HALO, LAYERS)
+    run = primitive.compile_run(primitive.Ocean(grid))
+    deep, flat = (jax.ShapeDtypeStruct((layers, rows, columns), np.float64) for layers in (LAYERS, 1))
+    floor = jax.ShapeDtypeStruct((rows, columns), np.int32)
+    types = [deep, deep, deep, deep, flat, deep, deep, deep, deep]
+    types += [jax.ShapeDtypeStruct((LAYERS,), np.float64), floor, flat, flat]
+
+    @wl.jit
+    def step(*arrays: Any) -> Any:
+        return run(primitive.Fields(*arrays[:9]), primitive.Basin(*arrays[9:]), 0, 1)
+
+    yield Program("the whole ocean", step, types)
+
+
 def measure(program: Program, mesh: AbstractMesh) -> tuple[Any, float]:
     """What it communicates, and in how many seconds that was found."""
 
@@ -111,7 +131,7 @@ def main() -> None:
     for sizes in MESHES:
         mesh = AbstractMesh(sizes, ("y", "x"))
         shape = [size * part for size, part in zip(sizes, PART, strict=True)]
-        for program in (*stencils(*shape), *ocean_launches(*shape)):
+        for program in (*stencils(*shape), *ocean_launches(*shape), *whole_ocean(*shape)):
             if not wanted or any(each in program.name for each in wanted):
                 report, seconds = measure(program, mesh)
                 row = [f"{report.bytes:,.0f}", f"{report.plain_bytes:,.0f}", f"{seconds:.1f}"]

@@ -49,7 +49,7 @@ def halos(sizes: dict[str, int]) -> Communication:
     plain = [Message("all-gather", 1 << 24, 10, 1, source)]
     forms = (Candidate(EXCHANGED, 163840, 40), Candidate(LEFT, 10 << 24, 10))
     choice = explain_choice("step", forms, forms[0])
-    return Communication("step", {"x": rows, "y": columns}, ours, plain, [choice])
+    return Communication("step", {"x": rows, "y": columns}, ours, lambda: plain, [choice])
 
 
 def look(report: Communication, folder: Path, width: int) -> Any:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from windlass.communication.choices import collect_choices
-from windlass.communication.counting import count_messages
+from windlass.communication.counting import Message, count_messages
 from windlass.diagnostics import CommunicationError, Diagnostic, LaunchError
 from windlass.functions.derivatives import DerivativeFunction
 from windlass.functions.jit import JitFunction
@@ -25,7 +25,8 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
 
     The function is JAX's, or one of `wl.optimize`, `wl.jit`, `kernel.jax` or `wl.grad`. Arguments are arrays that a
     `NamedSharding` of this mesh divides, or `jax.ShapeDtypeStruct`s with one; others are the same on all devices. The
-    function is compiled for them and doesn't run. Messages and bytes are counted in what XLA's compiler gives.
+    function is compiled for them and doesn't run. Messages and bytes are counted in what XLA's compiler gives; as XLA
+    alone divides it, it is compiled when the report is first asked for that.
 
     `jax.sharding.AbstractMesh` is a mesh of devices that need not be there, thousands if need be; it is compiled as for
     CPUs then.
@@ -77,10 +78,13 @@ def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -
     is_ours = isinstance(function, OptimizedFunction | JitFunction | DerivativeFunction)
     with collect_choices() as choices:
         ours = count_messages(compiled(function if is_ours else optimize(function)))
-    with left_to_xla():
-        plain = count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
+
+    def find_plain() -> list[Message]:
+        with left_to_xla():
+            return count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
+
     name = getattr(function, "name", None) or getattr(function, "__name__", "function")
-    return Communication(name, dict(mesh.shape), ours, plain, choices)
+    return Communication(name, dict(mesh.shape), ours, find_plain, choices)
 
 
 def check_communication(

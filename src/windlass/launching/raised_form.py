@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.warning import warn_caller
 from windlass.frontends.arrays import sharing
+from windlass.frontends.arrays.values import as_jax
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.first_calls import FIRST_CALLS
@@ -127,7 +128,7 @@ class RaisedForm(Form, PreparedLaunch):
     @classmethod
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
         storages, forms = launch.storages, launch.forms
-        memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
+        memories = [enter(as_jax(storage.value), form) for storage, form in zip(storages, forms, strict=True)]
         request = Request(launch.kernel, launch.shape, launch.values)
         are_whole = list(launch.places.values()) == [(number, 0) for number in range(len(forms))]
 

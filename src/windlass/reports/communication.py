@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ class LineTraffic(NamedTuple):
 class Communication:
     """The messages of a program: as Windlass has it compiled (`ours`), and as XLA divides it by itself (`plain`).
 
+    For the latter the program is compiled once more when it is first asked for, which takes long on large meshes.
     `mesh` has the sizes of the mesh's axes by name. Bytes are those that each device receives in one run of the
     program; of loops whose length is not known, it is taken that they go round eight times.
     """
@@ -36,9 +38,14 @@ class Communication:
     name: str
     mesh: Mapping[str, int]
     ours: Sequence[Message]
-    plain: Sequence[Message]
+    find_plain: Callable[[], Sequence[Message]]
     choices: Sequence[Choice] = ()
     """In which form each program in it is divided, and why."""
+
+    @cached_property
+    def plain(self) -> Sequence[Message]:
+        """The messages of the program as XLA divides it by itself."""
+        return self.find_plain()
 
     @property
     def bytes(self) -> float:
