@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from windlass.communication.propagation import Divisions
 from windlass.diagnostics import Position
@@ -68,15 +70,43 @@ class Halo:
         """What a device holds afterwards: its own positions, and all that are needed."""
         return hull_of([*self.boxes, ((0, 0),) * len(self.divisions)])
 
-    def face(self, axis: int, end: int, done: Collection[int]) -> Extents:
-        """What goes along with what is beyond an end of an axis: of the axes that were exchanged before, how much."""
-        beyond = [box for box in self.boxes if (box[axis][1] if end else -box[axis][0]) > 0]
-        return tuple(
-            (min(box[each][0] for box in beyond), max(box[each][1] for box in beyond))
-            if each in done and beyond
-            else (0, 0)
-            for each in range(len(self.divisions))
-        )
+    def strips(self, axis: int, end: int, done: Collection[int]) -> list[Strip]:
+        """What is needed from beyond an end of an axis, in order: only that goes along.
+
+        Of the axes that were exchanged before, `done`, so much of what they brought goes along with it.
+        """
+        division = self.divisions[axis]
+        assert division is not None
+        length = division.length
+        reaches: list[tuple[int, int, Extents]] = []
+        for box in self.boxes:
+            low, high = box[axis]
+            first, limit = (max(low - length, 0), high) if end else (low, min(length + high, 0))
+            if first < limit:
+                reaches.append((first, limit, box))
+        found: list[Strip] = []
+        for first, limit in pairwise(sorted({place for reach in reaches for place in reach[:2]})):
+            boxes = [box for begin, beyond, box in reaches if begin <= first and limit <= beyond]
+            if not boxes:
+                continue
+            across = tuple(each if other in done else (0, 0) for other, each in enumerate(hull_of(boxes)))
+            if found and found[-1].limit == first and found[-1].across == across:
+                found[-1] = found[-1]._replace(limit=limit)
+            else:
+                found.append(Strip(first, limit, across))
+        return found
+
+
+class Strip(NamedTuple):
+    """Positions beyond an end of an axis, counted from the end, and how much of the axes across."""
+
+    first: int
+    limit: int
+    across: Extents
+
+    @property
+    def size(self) -> int:
+        return self.limit - self.first
 
 
 def count_traffic(mesh: Mesh, halos: Sequence[Halo]) -> tuple[int, int]:
@@ -90,10 +120,9 @@ def count_traffic(mesh: Mesh, halos: Sequence[Halo]) -> tuple[int, int]:
             division = halo.divisions[axis]
             assert division is not None
             for end in (0, 1):
-                face = halo.face(axis, end, done)
-                sizes = [size + high - low for size, (low, high) in zip(shape, face, strict=True)]
-                sizes[axis] = max(halo.widths[axis][end], 0)
-                if sizes[axis]:
+                for strip in halo.strips(axis, end, done):
+                    sizes = [size + high - low for size, (low, high) in zip(shape, strip.across, strict=True)]
+                    sizes[axis] = strip.size
                     total += math.prod(sizes) * halo.part.tensor.numpy_dtype.itemsize
                     messages.add((division.names, end, halo.part.dtype))
             done.add(axis)
@@ -107,23 +136,23 @@ def exchange_halos(
     parts = [halo.part for halo in halos]
     done: list[set[int]] = [set() for _ in halos]
     for names in _in_order(mesh, halos):
-        received: dict[tuple[int, int], list[Value | None]] = {}
+        received: dict[tuple[int, int], tuple[list[Piece], list[Piece]]] = {}
         for end, step in ((0, 1), (1, -1)):
-            faces: dict[tuple[int, int], Value] = {}
+            faces: dict[tuple[int, int, Strip], Value] = {}
             for index, halo in enumerate(halos):
                 for axis, division in enumerate(halo.divisions):
-                    width = max(halo.widths[axis][end], 0)
-                    if division is not None and division.names == names and width:
-                        first = division.length - width if end == 0 else 0
-                        faces[index, axis] = _cut_face(halo, parts[index], axis, end, (first, width), done[index])
+                    if division is not None and division.names == names:
+                        for strip in halo.strips(axis, end, done[index]):
+                            first = strip.first if end else division.length + strip.first
+                            faces[index, axis, strip] = _cut_face(halo, parts[index], axis, first, strip)
             pairs = mesh.neighbours(names, step, names in goes_round)
-            sources = [halos[index].source for index, _ in faces]
+            sources = [halos[index].source for index, *_ in faces]
             for place, face in zip(faces, _send(list(faces.values()), sources, pairs, channels), strict=True):
-                index, axis = place
-                filled = _fill_face(halos[index], face, axis, end, done[index])
-                received.setdefault(place, [None, None])[end] = filled
+                index, axis, strip = place
+                found = received.setdefault((index, axis), ([], []))[end]
+                found.append((strip, _fill_face(halos[index], face, strip, done[index])))
         for (index, axis), (before, after) in received.items():
-            pieces = [each for each in (before, parts[index], after) if each is not None]
+            pieces = [*_lay_out(before, axis, is_last=True), parts[index], *_lay_out(after, axis, is_last=False)]
             parts[index] = Concatenate(tuple(pieces), axis)
             done[index].add(axis)
     # XLA would join the pieces again in every op that reads them.
@@ -135,28 +164,46 @@ def exchange_halos(
     return parts
 
 
-def _cut_face(halo: Halo, part: Value, axis: int, end: int, along: tuple[int, int], done: Collection[int]) -> Value:
-    """Of a part with the halos so far what its neighbour needs."""
+Piece = tuple[Strip, Value]
+
+
+def _cut_face(halo: Halo, part: Value, axis: int, place: int, strip: Strip) -> Value:
+    """Of a part with the halos so far a strip that its neighbour needs, from a place along the axis on."""
     first, limits = [0] * len(part.shape), list(part.shape)
-    for each, (low, high) in enumerate(halo.face(axis, end, done)):
-        if each in done:
-            before, after = (max(width, 0) for width in halo.widths[each])
-            first[each] = before + low
-            limits[each] -= after - high
-    first[axis], limits[axis] = along[0], along[0] + along[1]
+    for each, (low, high) in enumerate(strip.across):
+        size = halo.part.shape[each]
+        before = max(halo.widths[each][0], 0) if part.shape[each] != size else 0
+        first[each], limits[each] = before + low, before + size + high
+    first[axis], limits[axis] = place, place + strip.size
     return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
 
 
-def _fill_face(halo: Halo, face: Value, axis: int, end: int, done: Collection[int]) -> Value:
+def _fill_face(halo: Halo, face: Value, strip: Strip, done: Collection[int]) -> Value:
     """A face as wide as the part is with its halos so far."""
     lows, highs = [0] * len(face.shape), [0] * len(face.shape)
-    for each, (low, high) in enumerate(halo.face(axis, end, done)):
+    for each, (low, high) in enumerate(strip.across):
         if each in done:
             before, after = (max(width, 0) for width in halo.widths[each])
             lows[each], highs[each] = before + low, after - high
     if not any((*lows, *highs)):
         return face
     return Pad(face, Constant.of(0, face.dtype), tuple(lows), tuple(highs), (0,) * len(lows))
+
+
+def _lay_out(strips: Sequence[Piece], axis: int, is_last: bool) -> Iterator[Value]:
+    """What lies beyond one end: the strips, and zeros between them and the end."""
+    place = 0 if not strips or not is_last else strips[0][0].first
+    for strip, face in strips:
+        if strip.first > place:
+            yield _zeros(face, axis, strip.first - place)
+        yield face
+        place = strip.limit
+    if is_last and place < 0:
+        yield _zeros(strips[-1][1], axis, -place)
+
+
+def _zeros(face: Value, axis: int, size: int) -> Value:
+    return Constant.of(0, face.dtype, tuple(size if each == axis else own for each, own in enumerate(face.shape)))
 
 
 def _axes_in_order(mesh: Mesh, halo: Halo) -> list[int]:
