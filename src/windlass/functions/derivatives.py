@@ -44,6 +44,7 @@ from windlass.functions.derivative_checks import (
     require_floats,
     without_aux,
 )
+from windlass.functions.optimize import optimized_with
 from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, pure_call
 from windlass.functions.sparse_jacobians import (
     Colouring,
@@ -544,7 +545,9 @@ def _kept(call: PureCall, key: Any, make: Callable[[], Callable[..., Any]]) -> C
         return make()
     found = call.derived.get(key)
     if found is None:
-        found = call.derived[key] = jax.jit(make())
+        made = make()
+        found = jax.jit(made) if call.optimized is None else optimized_with(made, call.optimized)
+        call.derived[key] = found
     return found
 
 

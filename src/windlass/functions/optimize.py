@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, overload
 
@@ -79,6 +80,13 @@ class OptimizedFunction:
         # Within a function by `jax.jit` it is seen then how that one's arguments are divided.
         self._jitted = jax.jit(apply, inline=True, **self._static)
 
+        @functools.wraps(function)
+        def be_part(*positional: Any, **named: Any) -> Any:
+            return self._apply(positional, named, is_part=True)
+
+        self._part = jax.jit(be_part, inline=True, **self._static)
+        """The function as a part of one that is optimized as a whole."""
+
     @property
     def name(self) -> str:
         return getattr(self.function, "__name__", "function")
@@ -92,6 +100,8 @@ class OptimizedFunction:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         if getattr(jax.config, "jax_disable_jit"):  # noqa: B009 (no type has it)
             return self.function(*positional, **named)
+        if self.choices == _whole_choices.get():
+            return self._part(*positional, **named)
         with self._with_types():
             if self.most_trials:
                 found = self._find_fastest(positional, named)
@@ -149,7 +159,7 @@ class OptimizedFunction:
         found = find_trials(module, self.choices, self.most_trials, compile_with)
         return found, scheduled(found.chosen)
 
-    def _apply(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _apply(self, positional: tuple[Any, ...], named: dict[str, Any], is_part: bool = False) -> Any:
         """Trace the function and bind it as one operation. JAX's `jit` has made tracers of all but static arguments."""
         leaves, structure = jax.tree.flatten((positional, named))
         given = [leaf for leaf in leaves if is_tracer(leaf)]
@@ -163,7 +173,8 @@ class OptimizedFunction:
 
         flat.__name__ = flat.__qualname__ = self.name
         closed, shapes = trace(flat, *given)
-        if not is_plain(closed):
+        # Of loops that go round until data say so JAX has no reverse mode: they stay apart, for us to differentiate.
+        if not is_plain(closed) or (is_part and not has_loops_of_unknown_length(closed)):
             return flat(*given)
         captured, closed = constants_as_arguments(closed, is_tracer)
         results = optimized_call.bind(*captured, *given, jaxpr=closed, name=self.name, choices=self.choices)
@@ -196,6 +207,29 @@ class OptimizedFunction:
     def _lowered(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         with self._with_types():
             return self._jitted.lower(*positional, **named)
+
+
+_whole_choices: ContextVar[Choices | None] = ContextVar("windlass_whole_choices", default=None)
+"""The choices of what is being traced to be optimized as a whole."""
+
+
+def optimized_with(function: Callable[..., Any], part: OptimizedFunction) -> OptimizedFunction:
+    """A function that calls another one, which is optimized, optimized with that as one program.
+
+    Where it makes derivatives of it, both ways are in one program: what one tells the other, such as places of slices,
+    is known there.
+    """
+
+    @functools.wraps(function)
+    def run(*positional: Any, **named: Any) -> Any:
+        token = _whole_choices.set(part.choices)
+        try:
+            return function(*positional, **named)
+        finally:
+            _whole_choices.reset(token)
+
+    run.__name__ = run.__qualname__ = part.name
+    return OptimizedFunction(run, part.choices, None, None)
 
 
 def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) -> list[Any]:

@@ -59,6 +59,8 @@ class PureCall:
     position: Position | None = None
     is_wide: bool = True
     gives_numpy: bool = True
+    optimized: OptimizedFunction | None = None
+    """The function that it is made of, where that is optimized; not one that is computed with limbs."""
     program: TensorProgram | None = None
     """What it was compiled to; None for functions that take values, which are not compiled by themselves."""
 
@@ -286,7 +288,15 @@ def _call_on_values(function: Any, positional: tuple[Any, ...], named: dict[str,
         apply,
         _kept_for(function, structure, is_value, others),
         signature=_signature(function),
+        optimized=_optimized_in(function),
     )
+
+
+def _optimized_in(function: Any) -> OptimizedFunction | None:
+    while isinstance(function, TakesValues):
+        function = function.function
+    is_found = isinstance(function, OptimizedFunction) and function.choices.precision is None
+    return function if is_found else None
 
 
 def _kept_for(
