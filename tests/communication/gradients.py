@@ -31,7 +31,7 @@ class Gradient:
     ideal: float
     corners: float = 0
     is_of_numpy: bool = True
-    """Whether the function may be one of NumPy, and not of JAX alone."""
+    """Whether the function may be one of NumPy, and not of JAX alone: that is one of `wl.optimize` then."""
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ def run(each: Gradient) -> dict[str, Any]:
     placed = [jax.device_put(array, sharding) for array, sharding in zip(arrays, shardings, strict=True)]
     places = tuple(range(len(arrays)))
     plain = jax.grad(each.function, places)
-    divided = wl.grad(each.function, places) if each.is_of_numpy else wl.optimize(plain)
+    divided = wl.grad(each.function if each.is_of_numpy else wl.optimize(each.function), places)
     report = wl.communication(divided, mesh, *placed)
     found, expected = divided(*placed), jax.jit(plain)(*map(jnp.asarray, arrays))
     return {

@@ -301,3 +301,29 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 def test_what_has_no_such_derivative_is_refused(ask: Callable[[], Any], message: str) -> None:
     with pytest.raises(wl.WindlassError, match=f"WL0931.*{message}"):
         ask()
+
+
+def test_derivatives_of_optimized_functions_are_one_optimized_program() -> None:
+    def energy(x: Any) -> Any:
+        return (jnp.sin(x[1:]) * x[:-1] ** 2).sum()
+
+    optimized = wl.optimize(energy)
+    x, v = jnp.linspace(0.1, 1, 8), jnp.linspace(1, 2, 8)
+    optimized(x)  # what was traced before must not be found
+    expected = jax.grad(energy)(x)
+    np.testing.assert_allclose(wl.grad(optimized)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(wl.grad(optimized)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(wl.grad(optimized))(x[None]), expected[None], rtol=1e-6)
+    np.testing.assert_allclose(wl.hvp(optimized, (x,), (v,)), jax.hessian(energy)(x) @ v, rtol=1e-5)
+    np.testing.assert_allclose(jax.jacfwd(wl.grad(optimized))(x), jax.hessian(energy)(x), rtol=1e-5)
+    assert str(jax.make_jaxpr(wl.grad(optimized))(x)).count("windlass_optimize") == 1
+    assert str(jax.make_jaxpr(jax.grad(optimized))(x)).count("windlass_optimize") == 2
+
+
+def test_optimized_functions_with_loops_of_unknown_length_have_gradients_within_other_derivatives() -> None:
+    @wl.optimize
+    def halve(x: Any) -> Any:
+        return jax.lax.while_loop(lambda y: y.sum() > 1, lambda y: y / 2, x).sum()
+
+    assert wl.grad(halve)(jnp.array([3.0, 4.0])).tolist() == [0.125, 0.125]
+    assert wl.grad(wl.optimize(lambda x: halve(x * x)))(jnp.array([1.0, 2.0])).tolist() == [0.25, 0.5]
