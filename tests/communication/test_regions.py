@@ -323,3 +323,18 @@ def test_what_no_region_can_do_parts_two_regions() -> None:
     assert not {Add, Multiply, Subtract, DynamicUpdateSlice} & set(left)
     array = np.random.default_rng(1).random(24)
     np.testing.assert_array_equal(evaluate(exchanged.main, [array])[0], evaluate(module.main, [array])[0])
+
+
+def test_layers_are_put_together_by_each_device() -> None:
+    """XLA may divide what is made of each layer in another way, and move all of it, where nothing has to move."""
+    block = Block([tensor_type((3, 24), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        layers = [slice_along(u, 0, place, place + 1) for place in range(3)]
+        Return((Concatenate((Add(layers[0], layers[1]), Multiply(layers[1], layers[2]), layers[2]), 0),))
+    module = Module([Function("main", block)])
+    exchanged = exchange_halos_in(module, [Sharding(Mesh((("x", 4),)), ((), ("x",)))])
+    assert exchanged is not None
+    assert not any(isinstance(op, Concatenate) for op in exchanged.main.body)
+    array = np.random.default_rng(1).random((3, 24))
+    np.testing.assert_array_equal(evaluate(exchanged.main, [array])[0], evaluate(module.main, [array])[0])

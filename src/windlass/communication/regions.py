@@ -22,7 +22,7 @@ from windlass.communication.stages import Stage
 from windlass.ir import Block, Builder, Function, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
-from windlass.ops import Branching, Opaque, Reduce, Slice, While
+from windlass.ops import Branching, Concatenate, Opaque, Reduce, Slice, While
 from windlass.ops.shardings import Sharding
 
 WIDE = 0.25
@@ -170,8 +170,11 @@ class Selection:
         return {}
 
     def _is_as_well_left(self, stage: Stage) -> bool:
-        """Whether XLA divides all of it as well by itself: nothing moves, and all that comes and goes is whole."""
-        if stage.reader.shifts or stage.reader.folds:
+        """Whether XLA divides all of it as well by itself: nothing moves, and all that comes and goes is whole.
+
+        It does not where layers are put together: what is made of each it may divide in another way.
+        """
+        if stage.reader.shifts or stage.reader.folds or any(isinstance(op, Concatenate) for op in stage.ops):
             return False
         return all(
             _is_whole(value, self.propagation.divisions(value) or ()) for value in (*stage.inputs, *stage.outputs)
