@@ -93,9 +93,28 @@ def power(x: Any, y: Any) -> Any:
             position, length = position_now()
             fails = jnp.any(y < 0) & (x.size > 0)
             tracing.require_never(fails, Check(text, position, code="WL0916", length=length, kind=ArrayValueError))
-    if _is_complex(x):
-        return _complex_power(x, y)
-    return _integer_power(x, y) if _is_integer(x) else jnp.power(x, y)
+    if _is_integer(x):
+        return _integer_power(x, y)
+    if x.ndim and y.size == 1:
+        if not isinstance(y, Tracer):
+            if np.asarray(y).item() == 0.5:
+                return jnp.broadcast_to(_square_root(x), jnp.broadcast_shapes(x.shape, y.shape))
+        elif not _is_complex(x):
+            return _as_square_root(x, y, jnp.power(x, y))
+    return float_power(x, y)
+
+
+def float_power(x: Any, y: Any) -> Any:
+    """`numpy.float_power`: the power whatever the exponent is."""
+    return _complex_power(x, y) if _is_complex(x) else jnp.power(x, y)
+
+
+def _as_square_root(x: Any, y: Any, power: Any) -> Any:
+    """Powers of arrays by one number, which are square roots in NumPy where that is a half: of -0 and of -inf these are
+    others."""
+    root = jnp.where(x == -jnp.inf, jnp.asarray(jnp.nan, x.dtype), jnp.asarray(1, x.dtype))
+    root = jnp.where((x == 0) & jnp.signbit(x), jnp.asarray(-1, x.dtype), root)
+    return power * jnp.where(y == 0.5, root, jnp.asarray(1, x.dtype))
 
 
 def _integer_power(x: Any, y: Any) -> Any:
@@ -183,9 +202,16 @@ def sign(x: Any) -> Any:
 
 def _complex_power(x: Any, y: Any) -> Any:
     """Powers of zero by cases, small whole powers by products, as NumPy does; the rest by logarithms."""
-    x, y = jnp.broadcast_arrays(x, y)
     one, zero = jnp.ones((), x.dtype), jnp.zeros((), x.dtype)
     not_a_number = jnp.asarray(complex(jnp.nan, jnp.nan), x.dtype)
+    if not isinstance(y, Tracer) and y.shape == () and y.imag == 0 and abs(y.real) < 100 and y.real == int(y.real):
+        count = int(y.real)
+        if count == 0:
+            return jnp.ones_like(x)
+        product = _product_of_equal(x, abs(count))
+        found = product if count > 0 else divide(one, product)
+        return jnp.where(x == 0, zero if count > 0 else not_a_number, found)
+    x, y = jnp.broadcast_arrays(x, y)
     is_whole = (y.imag == 0) & (y.real == jnp.trunc(y.real)) & (jnp.abs(y.real) < 100)
     count = jnp.where(is_whole, jnp.abs(y.real), 0).astype(jnp.int32)
 
@@ -195,10 +221,25 @@ def _complex_power(x: Any, y: Any) -> Any:
 
     start = (jnp.ones_like(x), x, count)
     by_products, _, _ = jax.lax.while_loop(lambda state: jnp.any(state[2] != 0), multiply, start)
+    for few in (1, 2, 3):  # without a product by one, which makes NaN of infinity
+        by_products = jnp.where(count == few, _product_of_equal(x, few), by_products)
     by_products = jnp.where(y.real < 0, divide(one, by_products), by_products)
     found = jnp.where(is_whole, by_products, jnp.power(x, y))
     found = jnp.where(x == 0, jnp.where(y.real > 0, zero, not_a_number), found)
     return jnp.where(y == 0, one, found)
+
+
+def _product_of_equal(x: Any, count: int) -> Any:
+    """`x` so many times, multiplied in NumPy's order."""
+    if count <= 3:
+        return (x, x * x, x * (x * x))[count - 1]
+    found, square = jnp.ones_like(x), x
+    while True:
+        found = found * square if count & 1 else found
+        count >>= 1
+        if not count:
+            return found
+        square = square * square
 
 
 def _on_its_side(function: Callable[..., Any], real: int, imaginary: int) -> Callable[..., Any]:
@@ -216,6 +257,9 @@ def _on_its_side(function: Callable[..., Any], real: int, imaginary: int) -> Cal
         return jax.lax.complex(*parts)
 
     return signed
+
+
+_square_root = _on_its_side(jnp.sqrt, 0, 1)
 
 
 def _chosen(is_before: Callable[..., Any], passes_nan: bool) -> Callable[..., Any]:
@@ -350,7 +394,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "divmod": divmod_of,
     "fmod": fmod,
     "power": power,
-    "float_power": power,
+    "float_power": float_power,
     "divide": divide,
     "reciprocal": reciprocal,
     "absolute": absolute,
@@ -370,7 +414,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "arctanh": _on_its_side(jnp.arctanh, 1, 1),
     "arccos": _on_its_side(jnp.arccos, 0, -1),
     "arccosh": _on_its_side(jnp.arccosh, 0, 1),
-    "sqrt": _on_its_side(jnp.sqrt, 0, 1),
+    "sqrt": _square_root,
     "gcd": gcd,
     "lcm": lcm,
     "less": _comparison(jnp.less, jnp.greater, True),

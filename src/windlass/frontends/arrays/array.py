@@ -71,7 +71,7 @@ class Array:
         if storage is None:
             strides = np.empty_like(value).strides if isinstance(value, np.ndarray) else None
             value = np.array(value, order="C") if isinstance(value, np.ndarray) else jnp.asarray(value)
-            storage = Storage(value)
+            storage = Storage(value if isinstance(self, Scalar) else strongly_typed(value))
             if shadow is None:
                 shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype), strides)
         assert shadow is not None
@@ -315,10 +315,14 @@ class Array:
 
     @property
     def real(self) -> Array:
+        if is_python_number(self):
+            return as_python_number(jnp.real(self.value))
         return self._view(ViewPart("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self
 
     @property
     def imag(self) -> Array:
+        if is_python_number(self):
+            return as_python_number(jnp.imag(self.value))
         if self.dtype.kind == "c":
             return self._view(ViewPart("imag"), cast("Any", self._shadow).imag)
         zeros = Array(np.zeros(self.shape, self.dtype))
@@ -328,7 +332,8 @@ class Array:
     def conj(self, *rest: Any, **options: Any) -> Any:
         if self.dtype.kind != "c" and not rest and not options:
             return self
-        return np.conjugate(cast("Any", self), *rest, **options)
+        found = np.conjugate(cast("Any", self), *rest, **options)
+        return as_python_number(found.value) if is_python_number(self) else found
 
     conjugate = conj
 
@@ -605,6 +610,19 @@ def wrapped(value: Any, is_array: bool = False) -> Any:
     if value.ndim or is_array:
         return Array(value)
     return value[()] if isinstance(value, np.ndarray) else Scalar(value)
+
+
+def strongly_typed(value: Any) -> Any:
+    """A value of JAX's as an array or a number of NumPy is: not promoted weakly."""
+    is_weak = isinstance(value, jax.Array) and value.weak_type
+    return jax.lax.convert_element_type(value, value.dtype) if is_weak else value
+
+
+def is_python_number(value: Any) -> bool:
+    """Whether it is a number of Python's own, known or not."""
+    if isinstance(value, Scalar):
+        return bool(getattr(value.value, "weak_type", False))
+    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
 
 
 def as_python_number(value: Any) -> Any:

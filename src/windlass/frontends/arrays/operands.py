@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.array import Array, strongly_typed, wrapped
 
 
 def unwrapped(value: Any) -> Any:
@@ -51,7 +51,7 @@ def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = Fa
     if out is None:
         if where is not True:
             raise unsupported("where= without out=")
-        return wrapped(result, is_array)
+        return wrapped(strongly_typed(result), is_array)
     if not isinstance(out, Array):
         raise WindlassError(
             Diagnostic(

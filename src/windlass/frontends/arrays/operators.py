@@ -10,8 +10,8 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import ArrayAttributeError, Diagnostic
-from windlass.frontends.arrays.array import Array
-from windlass.frontends.arrays.tracing import is_users, note_needed
+from windlass.frontends.arrays.array import Array, as_python_number, is_python_number
+from windlass.frontends.arrays.tracing import current_tracing, is_users, note_needed
 from windlass.frontends.arrays.values import unsupported, untraceable
 
 
@@ -29,17 +29,17 @@ def define_operators(kind: type) -> None:
 
     def forward(ufunc: Any) -> Any:
         def operate(self: Any, other: Any) -> Any:  # a ufunc itself would not be bound to the array
-            return ufunc(self, other)
+            return _of_operator(ufunc(self, other), self, other)
 
         return operate
 
     def backward(ufunc: Any) -> Any:
-        return lambda self, other: ufunc(other, self)
+        return lambda self, other: _of_operator(ufunc(other, self), other, self)
 
     def in_place(ufunc: Any) -> Any:
         def update(self: Any, other: Any) -> Any:
             if self.is_scalar:
-                return ufunc(self, other)
+                return _of_operator(ufunc(self, other), self, other)
             ufunc(self, other, out=self)
             return self
 
@@ -52,8 +52,18 @@ def define_operators(kind: type) -> None:
     for name, ufunc in comparisons.items():
         setattr(kind, f"__{name}__", forward(ufunc))
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-        setattr(kind, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+        setattr(kind, f"__{name}__", lambda self, ufunc=ufunc: _of_operator(ufunc(self), self))
     setattr(kind, "__hash__", _hashed)  # noqa: B010
+
+
+def _of_operator(found: Any, *operands: Any) -> Any:
+    """What an operator gives: of Python's numbers a number of Python's, which no function of NumPy does."""
+    tracing = current_tracing()
+    if tracing is None or tracing.has_strong_numbers or not all(map(is_python_number, operands)):
+        return found
+    if isinstance(found, tuple):
+        return tuple(_of_operator(each, *operands) for each in cast("tuple[Any, ...]", found))
+    return as_python_number(found.value) if isinstance(found, Array) and found.dtype.kind in "ifc" else found
 
 
 def _hashed(self: Array) -> int:

@@ -15,7 +15,7 @@ import jax.scipy.special
 import numpy as np
 
 from windlass.diagnostics import ArrayOverflowError, ArrayValueError
-from windlass.frontends.arrays.array import Array, as_python_number, wrapped
+from windlass.frontends.arrays.array import Array, as_python_number, is_python_number, strongly_typed, wrapped
 from windlass.frontends.arrays.states import is_number, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
 from windlass.frontends.arrays.unknown_lengths import UnknownLength
@@ -107,13 +107,14 @@ def _extreme(function: Any, arguments: Sequence[Any]) -> Any:
     found = known[0]
     for each in known[1:]:
         found = np.where(each > found if function is max else each < found, each, found)[()]
-    return found
+    return as_python_number(found.value) if all(map(is_python_number, known)) else found
 
 
 def _rounded(number: Any, ndigits: Any = None) -> Any:
     """What Python's `round` gives of a traced number."""
     if ndigits is not None:
-        return np.round(number, ndigits)
+        found = np.round(number, ndigits)
+        return as_python_number(found.value) if is_python_number(number) else found
     whole = np.rint(number) if np.result_type(number).kind == "f" else number
     return converted(int, (whole,), {})
 
@@ -126,7 +127,7 @@ def converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) ->
         return NotImplemented
     value = arguments[0] if isinstance(arguments[0], Array) else Array(arguments[0])
     if issubclass(kind, np.generic) and kind is not np.bool_:
-        return wrapped(value.astype(kind).value)
+        return wrapped(strongly_typed(value.astype(kind).value))
     if kind not in (int, float, complex) or value.size != 1 or (value.ndim and kind is not complex):
         return NotImplemented
     traced = value.value

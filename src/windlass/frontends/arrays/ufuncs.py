@@ -14,14 +14,15 @@ from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.memory_order import laid_as_in_numpy
 from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all
-from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, typed_call
+from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, strong_dtype, typed_call
 from windlass.frontends.arrays.strong_numbers import strong_inputs
 from windlass.frontends.arrays.ufunc_methods import accumulate, pairs, reduce, reduce_at, update_at
-from windlass.stablehlo.private_jax import weakly_typed
 
 REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
             "logical_or": "any"}  # fmt: skip
 ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
+BY_NUMBERS = frozenset({"power", "float_power", "floor_divide", "remainder", "divmod", "fmod"})
+"""Of which numbers that are known as the second operand make another program."""
 MORE: dict[str, Callable[..., Any]] = {
     "conjugate": jnp.conj,
 }
@@ -107,8 +108,8 @@ def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
     if ufunc.__name__ in COMPARISONS:
         values = _comparable(values)
     types = [dtype_or_kind(value) for value in values]
-    if dtype is None and all(isinstance(kind, type) for kind in types):
-        return _of_python_numbers(target, values)
+    if all(isinstance(kind, type) for kind in types):
+        types = [strong_dtype(kind) for kind in types]
     try:
         wanted = (None,) * ufunc.nin + (None if dtype is None else np.dtype(dtype),) * ufunc.nout
         resolve = cast("Any", ufunc.resolve_dtypes)
@@ -118,18 +119,12 @@ def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
             return target(*values)  # ml_dtypes' floats, which NumPy's resolution does not know by itself
         raise TypeError(str(error)) from None
     cast_in = [as_dtype(value, kind) for value, kind in zip(values, resolved[: ufunc.nin], strict=True)]
+    if ufunc.__name__ in BY_NUMBERS and isinstance(values[1], bool | int | float | complex | np.generic):
+        cast_in[1] = np.asarray(values[1], resolved[1])
     result = target(*cast_in)
     if ufunc.nout > 1:
         return tuple(as_dtype(part, kind) for part, kind in zip(result, resolved[ufunc.nin :], strict=True))
     return as_dtype(result, resolved[ufunc.nin])
-
-
-def _of_python_numbers(target: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """What Python's numbers give: a number that is promoted weakly again."""
-    found = target(*map(jnp.asarray, values))
-    parts = found if isinstance(found, tuple) else (found,)
-    weak = tuple(weakly_typed(each, each.dtype) if each.dtype.kind in "ifc" else each for each in parts)
-    return weak if isinstance(found, tuple) else weak[0]
 
 
 def _comparable(values: list[Any]) -> list[Any]:

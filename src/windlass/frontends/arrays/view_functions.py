@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.array import Array, Scalar, strongly_typed
 from windlass.frontends.arrays.views import Strided, Windows
 
 
@@ -24,6 +24,8 @@ def view_of(function: Callable[..., Any], arguments: Sequence[Any], options: Map
     """What a function of NumPy gives without a new array; NotImplemented where it makes one."""
     home = (getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".").split(".")[0]
     name = function.__name__ if home != "linalg" else f"linalg.{function.__name__}"
+    if name not in PARTS:
+        arguments = [Scalar(strongly_typed(each.value)) if isinstance(each, Scalar) else each for each in arguments]
     if name in OF_SEVERAL:
         return OF_SEVERAL[name](*arguments, **options)
     if name == "einsum":
@@ -297,6 +299,8 @@ def _real_if_close(a: Array, tol: float = 100) -> Any:
     )
 
 
+PARTS = frozenset({"real", "imag"})
+"""What gives the attribute of a number as it is."""
 VIEWS: dict[str, Callable[..., Any]] = {
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.astype(dtype, copy=copy),
     "array_split": lambda ary, indices_or_sections, axis=0: _split(np.array_split, ary, indices_or_sections, axis),
