@@ -18,6 +18,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import numpy as np
 from benchmarks.communication.case import AXES, Case, Field
+from benchmarks.communication.gradients import GRADIENTS
 from benchmarks.communication.others import OTHERS
 from benchmarks.communication.stencils import FACTS, STENCILS
 from benchmarks.measuring import time_interleaved
@@ -34,7 +35,7 @@ SHORTEST = 0.005
 SLOWEST = 0.95
 """A form is slower if it has less than this of XLA's speed."""
 GROUPS: dict[str, tuple[Case, ...]] = {
-    "as in FACTS": FACTS, "stencils": STENCILS, "others": OTHERS,
+    "as in FACTS": FACTS, "stencils": STENCILS, "others": OTHERS, "gradients": GRADIENTS,
 }  # fmt: skip
 
 
