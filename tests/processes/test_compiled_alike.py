@@ -17,7 +17,7 @@ import pytest
 
 from tests.communication.programs import ENVIRONMENT
 from tests.processes import compiled_alike
-from windlass.processes.ranks import REGARDLESS_OF_THE_CLOCK
+from windlass.processes.ranks import ALIKE
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 def digests(seed: int, *words: str) -> dict[str, list[str]]:
     """Of each program's text, in a process with this order of sets."""
     paths = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-    variables = os.environ | ENVIRONMENT | REGARDLESS_OF_THE_CLOCK | {"PYTHONPATH": paths, "PYTHONHASHSEED": str(seed)}
+    variables = os.environ | ENVIRONMENT | ALIKE | {"PYTHONPATH": paths, "PYTHONHASHSEED": str(seed)}
     command = [sys.executable, "-m", "tests.processes.compiled_alike", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
     assert done.returncode == 0, done.stderr

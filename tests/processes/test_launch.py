@@ -334,8 +334,10 @@ def test_ranks_compile_regardless_of_the_clock_and_have_the_devices_that_are_sai
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_a=1 --xla_force_host_platform_device_count=8 --xla_b=2")
     monkeypatch.delenv("WINDLASS_PATIENCE", raising=False)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.setenv("WINDLASS_TRIALS", "1")
     variables = variables_of_ranks(2)
+    assert variables["PYTHONHASHSEED"] == "0"
     assert variables["WINDLASS_PATIENCE"] == "1000" and variables["WINDLASS_TRIALS"] == "1"
     assert variables["JAX_NUM_CPU_DEVICES"] == "2" and variables["XLA_FLAGS"].split() == ["--xla_a=1", "--xla_b=2"]
     assert "JAX_NUM_CPU_DEVICES" not in variables_of_ranks(None)

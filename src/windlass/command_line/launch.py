@@ -12,7 +12,7 @@ from pathlib import Path
 
 from windlass.command_line.main_module import read_script, run_as_main
 from windlass.diagnostics import Diagnostic, LaunchError
-from windlass.processes.ranks import REGARDLESS_OF_THE_CLOCK, Ranks
+from windlass.processes.ranks import ALIKE, Ranks
 from windlass.processes.supervisor import Watch, supervise
 
 RANK = ("-P", "-c", "from windlass.command_line.rank import main; main()")
@@ -108,7 +108,7 @@ def _run_in_cluster(text: bytes, script: Path, arguments: Sequence[str], logs: P
     from windlass.command_line.rank import initialized
     from windlass.stablehlo.private_jax import process_number
 
-    for name, value in REGARDLESS_OF_THE_CLOCK.items():
+    for name, value in ALIKE.items():
         os.environ.setdefault(name, value)
     try:
         jax.distributed.initialize()

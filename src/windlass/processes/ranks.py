@@ -19,8 +19,9 @@ from typing import Any
 from windlass.processes.progress import Progress, SharedProgress
 from windlass.processes.relay import Relay
 
-REGARDLESS_OF_THE_CLOCK = {"WINDLASS_PATIENCE": "1000", "WINDLASS_TRIALS": "0"}
-"""Variables with which all ranks compile the same programs: no limits of time, and no forms chosen by timing them."""
+ALIKE = {"WINDLASS_PATIENCE": "1000", "WINDLASS_TRIALS": "0", "PYTHONHASHSEED": "0"}
+"""Variables with which all ranks compile the same programs: no limits of time, no forms chosen by timing them, and sets
+of texts in one order, since a script may go through one as it is traced."""
 
 TAIL_LINES, TAIL_BYTES = 30, 1 << 14
 
@@ -176,7 +177,7 @@ def find_port() -> int:
 
 def environment(devices_per_process: int | None) -> dict[str, str]:
     """A rank's variables: ours, and how many devices it makes of a CPU."""
-    variables = {**REGARDLESS_OF_THE_CLOCK, **os.environ}
+    variables = {**ALIKE, **os.environ}
     if devices_per_process is not None:
         flags = variables.get("XLA_FLAGS", "")
         variables["XLA_FLAGS"] = re.sub(r"--xla_force_host_platform_device_count=\d+", "", flags)
