@@ -271,6 +271,29 @@ def a_mask_from_before_the_loop(u: Any) -> Any:
     return repeated(step, u)[0]
 
 
+@program("4x2", ideal=2 * 2 * (16 + 12), messages=4)
+def flows_through_faces_carried_in_a_loop(u: Any) -> Any:
+    """Of 48 rows there are 49 faces, which no mesh divides evenly; theirs are exchanged as well as the cells' halos."""
+
+    def step(p: Any, u: Any, v: Any) -> Any:
+        u = u.at[1:-1].add(-0.1 * (p[1:] - p[:-1]))
+        v = v.at[:, 1:-1].add(-0.1 * (p[:, 1:] - p[:, :-1]))
+        return p - 0.1 * (u[1:] - u[:-1] + v[:, 1:] - v[:, :-1]), u, v
+
+    return repeated(step, u, jnp.zeros((49, 32), u.dtype), jnp.zeros((48, 33), u.dtype))[0]
+
+
+@program("4x2", is_slow=True)
+def flows_through_faces_given_as_well(u: Any) -> Any:
+    """Faces with corners, longer along both axes, which are results, too."""
+
+    def step(p: Any, q: Any) -> Any:
+        q = q.at[1:-1, 1:-1].add(0.1 * (p[1:, 1:] - p[:-1, :-1]))
+        return p + 0.1 * (q[1:, 1:] + q[:-1, :-1] - q[1:, :-1]), q
+
+    return repeated(step, u, jnp.zeros((49, 33), u.dtype))
+
+
 # -- three axes -------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from windlass.communication.estimating import count_in_regions, estimate_by_xla
 from windlass.communication.machines import CPUS, Machine
+from windlass.communication.overlapping import write_as_overlapping
 from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
@@ -19,7 +20,7 @@ from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
-WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis)
+WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis, write_as_overlapping)
 MOST_ROUNDS = 50
 """Ops are written anew so often, each time as far as it is known how values are divided."""
 
