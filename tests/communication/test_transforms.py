@@ -12,7 +12,7 @@ from tests.communication.on_devices import evaluate
 from windlass.communication.exchanging import exchange_and_estimate
 from windlass.communication.resharding import constrain
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
-from windlass.ops import Add, Constant, Fft, Multiply, Opaque, Pad, Return
+from windlass.ops import Add, BroadcastInDim, Constant, Convert, Fft, Iota, Multiply, Opaque, Pad, Return
 from windlass.ops.movement import slice_along
 from windlass.ops.shardings import MANUAL, Mesh, Sharding
 
@@ -96,6 +96,26 @@ def check(module: Module, sharding: Sharding, expected_bytes: float, expected_me
 def test_transform_of_divided_axes_is_made_of_local_ones(case: Case) -> None:
     _, write, mesh, shape, axes, dtype, expected_bytes, expected_messages = case
     check(module_of(write, shape, dtype), Sharding(mesh, axes), expected_bytes, expected_messages)
+
+
+def filtered_by_wave_numbers(value: Value) -> Value:
+    """One vector serves two axes."""
+    numbers = Multiply(Iota((16,), "f64", 0), Iota((16,), "f64", 0))
+    weights = Add(*(BroadcastInDim(numbers, (16, 16), (axis,)) for axis in range(2)))
+    spectrum = Multiply(Fft(value, "FFT", value.shape), Convert(weights, "complex<f64>"))
+    return Fft(spectrum, "IFFT", value.shape)
+
+
+def test_what_serves_several_axes_is_copied_for_each() -> None:
+    check(module_of(filtered_by_wave_numbers, (16, 16), C), Sharding(LINE, (X, ())), 2 * 16 * 64 * 3 / 4, 2)
+
+    def damped(value: Value) -> Value:
+        numbers = Multiply(Iota((16,), "f64", 0), Iota((16,), "f64", 0))
+        weights = Add(*(BroadcastInDim(numbers, (16, 16), (axis,)) for axis in range(2)))
+        before = Pad(slice_along(value, 0, 0, 15), Constant.of(0.0, "f64"), (1, 0), (0, 0), (0, 0))
+        return Multiply(weights, before)
+
+    check(module_of(damped, (16, 16), R), Sharding(PLANE, (X, Y)), 8 * 8, 1)
 
 
 @pytest.mark.parametrize("size", [16, 5])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from windlass.communication.estimating import count_in_regions, estimate_by_xla
+from windlass.communication.known_everywhere import copy_for_each_axis
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.overlapping import write_as_overlapping
 from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
@@ -62,6 +63,7 @@ def exchange_and_estimate(
     known = _known(main, shardings)
     drop_idle_broadcasts(main)
     write_scatters_as_updates(main)
+    copy_for_each_axis(main, lambda value: value not in known or not known[value].is_divided)
     found = propagate(main, known)
     for _ in range(MOST_ROUNDS):
         if found is None or not any(write(main, found) for write in WRITERS):

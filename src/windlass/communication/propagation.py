@@ -86,6 +86,11 @@ class Propagation:
             self._divisions[value] = found
         return self._divisions[value]
 
+    def is_undivided(self, value: Value) -> bool:
+        """Whether every device has all of the value."""
+        divisions = self.divisions(value)
+        return divisions is not None and not any(divisions)
+
     def _root(self, node: tuple[Value, int]) -> tuple[Value, int]:
         parents = self._parents
         while (parent := parents.get(node, node)) != node:

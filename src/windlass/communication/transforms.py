@@ -10,15 +10,14 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
+from windlass.communication.known_everywhere import Copies, FreeValues, pad_to
 from windlass.communication.layouts import Atlas, Layout, Sizes, State, cheapest_ways, way_to
 from windlass.communication.places import owner_of
 from windlass.communication.propagation import Propagation
 from windlass.communication.resharding import constrain, layout_of
-from windlass.ir import Block, Builder, Function, Value
+from windlass.ir import Builder, Function, Value
 from windlass.ir.core import Op
-from windlass.ops import BroadcastInDim, Constant, Fft, Iota, Pad, Slice, Transpose
+from windlass.ops import Fft, Slice, Transpose
 from windlass.ops.pointwise import Elementwise
 
 MOST_AXES = 5
@@ -49,8 +48,8 @@ class _Writer:
         self.mesh = propagation.mesh
         self.moved: dict[Value, Moved] = {}
         self.restored: dict[Value, Value] = {}
-        self.free: dict[Value, bool] = {}
-        self.growing = _Growing()
+        self.free = FreeValues(function, propagation.is_undivided)
+        self.copies = Copies()
 
     def write(self) -> bool:
         for op in list(self.function.walk()):
@@ -111,7 +110,7 @@ class _Writer:
     def _move(self, whole: Value, sizes: Sizes, atlas: Atlas, layout: Layout) -> Value:
         """The array in the next layout: longer where that divides, and as it was where it no longer does."""
         extents = atlas.extents(sizes, layout)
-        found = constrain(_pad(whole, tuple(map(max, extents, whole.shape))), self.mesh, layout)
+        found = constrain(pad_to(whole, tuple(map(max, extents, whole.shape))), self.mesh, layout)
         return _cut(found, extents)
 
     # -- ops ------------------------------------------------------------------------------------------------------
@@ -123,31 +122,18 @@ class _Writer:
         if any((each.layout, each.shape, each.home) != (first.layout, first.shape, first.home) for each in given):
             return None
         rest = [value for value in op.operands if value not in self.moved]
-        if not all(self._is_free(value) for value in rest):
+        if not all(map(self.free.is_free, rest)):
             return None
         extents = first.whole.shape
         operands = tuple(
             self.moved[value].whole
             if value in self.moved
-            else self.growing.grow(value, extents, op.block)
+            else self.copies.copy(value, extents, tuple(range(len(extents))), op.block)
             if value.shape
             else value
             for value in op.operands
         )
         return first._replace(whole=op.with_fields(operands).results[0])
-
-    def _is_free(self, value: Value) -> bool:
-        """Whether nothing divided, and nothing that a loop changes, goes into the value."""
-        if value not in self.free:
-            owner = owner_of(value)
-            if owner is None:
-                divisions = self.propagation.divisions(value)
-                is_argument = value in self.function.arguments
-                self.free[value] = is_argument and divisions is not None and not any(divisions)
-            else:
-                is_plain = owner.is_pure and not owner.regions
-                self.free[value] = is_plain and all(self._is_free(each) for each in owner.operands)
-        return self.free[value]
 
     def _transform(self, op: Fft) -> Moved | None:
         known = self.moved.get(op.operand)
@@ -248,59 +234,6 @@ def _sizes(op: Fft, remaining: frozenset[int]) -> Sizes:
     """How long the axes are while some are to be transformed: only the last one may become longer or shorter."""
     last = len(op.shape) - 1
     return (*op.shape[:-1], (op.operand if last in remaining else op).shape[last])
-
-
-class _Growing:
-    """Makes values longer at the ends of some axes, where nobody looks: from the start, where that can be."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[Value, Sizes, Block | None], Value] = {}
-
-    def grow(self, value: Value, shape: Sizes, block: Block | None) -> Value:
-        """The value in a shape, at the place of the active builder, which is in the block."""
-        if value.shape == shape:
-            return value
-        key = (value, shape, block)
-        if key not in self.known:
-            self.known[key] = self._grow(value, shape, block)
-        return self.known[key]
-
-    def _grow(self, value: Value, shape: Sizes, block: Block | None) -> Value:
-        match value:
-            case Constant() if value.is_splat:
-                return Constant.of(value.number, value.dtype, shape)
-            case Constant():
-                return Constant.of(np.pad(value.evaluate(), _widths(value, shape)), value.dtype)
-            case Iota():
-                return Iota(shape, value.dtype, value.iota_dimension)
-            case BroadcastInDim():
-                inner = tuple(
-                    size if size == 1 else shape[axis]
-                    for size, axis in zip(value.operand.shape, value.broadcast_dimensions, strict=True)
-                )
-                return BroadcastInDim(self.grow(value.operand, inner, block), shape, value.broadcast_dimensions)
-            case Slice() if set(value.strides) == {1}:
-                limits = tuple(start + size for start, size in zip(value.start_indices, shape, strict=True))
-                if all(limit <= size for limit, size in zip(limits, value.operand.shape, strict=True)):
-                    return Slice(value.operand, value.start_indices, limits, value.strides)
-            case Elementwise() if len(value.results) == 1:
-                operands = tuple(self.grow(each, shape, block) if each.shape else each for each in value.operands)
-                return value.with_fields(operands).results[0]
-            case _:
-                pass
-        return _pad(value, shape)
-
-
-def _pad(value: Value, shape: Sizes) -> Value:
-    if value.shape == shape:
-        return value
-    _, more = zip(*_widths(value, shape), strict=True)
-    none = (0,) * len(more)
-    return Pad(value, Constant.of(0, value.dtype), none, more, none)
-
-
-def _widths(value: Value, shape: Sizes) -> list[tuple[int, int]]:
-    return [(0, size - own) for size, own in zip(shape, value.shape, strict=True)]
 
 
 def _cut(value: Value, shape: Sizes) -> Value:

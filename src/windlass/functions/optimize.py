@@ -19,6 +19,7 @@ from typing import Any, overload
 import jax
 from jax.interpreters import ad
 
+from windlass.communication.choices import Choice, collect_choices, tell_choice
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.functions.trials import Trials, find_trials, key_of_arguments
 from windlass.functions.whole_program import whole_program
@@ -232,11 +233,27 @@ def optimized_with(function: Callable[..., Any], part: OptimizedFunction) -> Opt
     return OptimizedFunction(run, part.choices, None, None)
 
 
+MOST_PROGRAMS = 32
+_programs: dict[Hashable, tuple[bytes, tuple[Choice, ...]]] = {}
+"""Programs that were optimized last, with how they are divided among devices."""
+
+
 def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) -> list[Any]:
     """The optimized program, merged into the module that JAX is building."""
     apart = LoweredApart(context, values, jaxpr)
-    platforms = context.module_context.platforms
-    program = optimize_lowered(apart.module, choices, platforms, find_surroundings(context, apart.operands))
+    platforms = tuple(context.module_context.platforms)
+    surroundings = find_surroundings(context, apart.operands)
+    # A function that is called at several places, in the same surroundings, is optimized once.
+    text = apart.module.operation.get_asm(enable_debug_info=True)
+    key = (hashlib.sha256(text.encode()).digest(), choices, platforms, surroundings)
+    if key not in _programs:
+        while len(_programs) >= MOST_PROGRAMS:
+            _programs.pop(next(iter(_programs)), None)
+        with collect_choices() as told:
+            _programs[key] = optimize_lowered(apart.module, choices, platforms, surroundings), tuple(told)
+    program, told = _programs[key]
+    for choice in told:
+        tell_choice(choice)
     digest = hashlib.sha256(program).hexdigest()[:16]
     symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
     return apart.results(embed_module(context, symbol, lambda: program, apart.operands))
