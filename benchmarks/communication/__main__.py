@@ -4,7 +4,8 @@
 
 Bytes that each device receives in a step, and messages, counted in what XLA's compiler gives. Then both run on eight
 devices of this machine's CPU, in turn, and what comes out is compared with one device; `--count` leaves that out.
-Speed is XLA's least time over ours.
+Speed is XLA's least time over ours. Where enzyme_ad is installed (`pip install --no-deps enzyme_ad==0.0.16 absl-py`),
+what its passes make of the program is counted, too; it is told of by a dash where XLA does not take that, or it ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import jax
 import numpy as np
 from benchmarks.communication.case import AXES, Case, Field
 from benchmarks.communication.gradients import GRADIENTS
+from benchmarks.communication.kernels import KERNELS
 from benchmarks.communication.others import OTHERS
+from benchmarks.communication.peer import count_by_peer
 from benchmarks.communication.stencils import FACTS, STENCILS
 from benchmarks.measuring import time_interleaved
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -27,6 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 import windlass as wl
+from windlass.ops.shardings import Mesh as MeshOfAxes
+from windlass.ops.shardings import Sharding
 
 ROUNDS = 15
 """Each form runs so many times, in turn; the least time counts, as what else the machine does only adds to it."""
@@ -35,12 +40,17 @@ SHORTEST = 0.005
 SLOWEST = 0.95
 """A form is slower if it has less than this of XLA's speed."""
 GROUPS: dict[str, tuple[Case, ...]] = {
-    "as in FACTS": FACTS, "stencils": STENCILS, "others": OTHERS, "gradients": GRADIENTS,
+    "as in FACTS": FACTS, "stencils": STENCILS, "others": OTHERS, "gradients": GRADIENTS, "kernels": KERNELS,
 }  # fmt: skip
 
 
 def spell(number: float) -> str:
     return f"{number / 1000:.3g}" if number < 1e6 else f"{number / 1000:,.0f}"
+
+
+def ratio(bytes_: float, ideal: float) -> str:
+    """So many times the ideal; where nothing is to be moved, so many kB."""
+    return f"{bytes_ / ideal:,.2f}" if ideal else f"{spell(bytes_)} kB"
 
 
 def measure(case: Case, runs: bool) -> tuple[list[str], str]:
@@ -57,7 +67,11 @@ def measure(case: Case, runs: bool) -> tuple[list[str], str]:
     ours, plain = report.bytes / case.steps, report.plain_bytes / case.steps
     counts = [sum(each.rounds or 1 for each in side) / case.steps for side in (report.ours, report.plain)]
     row = [case.name, spell(case.ideal), f"{case.messages}"]
-    row += [f"{ours / case.ideal:.2f}", f"{counts[0]:g}", f"{plain / case.ideal:,.2f}", f"{counts[1]:g}"]
+    row += [ratio(ours, case.ideal), f"{counts[0]:g}", ratio(plain, case.ideal), f"{counts[1]:g}"]
+    axes = tuple(zip(AXES, case.mesh, strict=False))
+    shardings = [Sharding(MeshOfAxes(axes), tuple((n,) if n else () for n in each.names)) for each in case.fields]
+    peer = count_by_peer(jax.jit(function).lower(*types).as_text(), shardings)
+    row += ["-", "-"] if peer is None else [ratio(peer[0] / case.steps, case.ideal), f"{peer[1] / case.steps:g}"]
     wrong = [f"moves {ours / plain:.2f} of XLA's bytes"] if ours > plain else []
     if runs:
         arrays = [random.random(each.shape).astype(each.dtype) / 2 + 0.5 for each in case.fields]
@@ -87,7 +101,17 @@ def main() -> None:
     wanted = [argument for argument in sys.argv[1:] if argument != "--count"]
     runs = "--count" not in sys.argv[1:]
     console = Console(width=130)
-    columns = ["program", "ideal kB", "messages", "Windlass / ideal", "messages", "XLA / ideal", "messages"]
+    columns = [
+        "program",
+        "ideal kB",
+        "messages",
+        "Windlass / ideal",
+        "messages",
+        "XLA / ideal",
+        "messages",
+        "enzyme_ad / ideal",
+        "messages",
+    ]
     table = Table(*columns, *(["Windlass ms", "XLA ms", "speed"] if runs else []), "wrong")
     for group in GROUPS.values():
         for case in group:

@@ -111,7 +111,7 @@ OTHERS: tuple[Case, ...] = (
         "conjugate gradients, a step", PLANE, divided(PLANE, N, N, count=3),
         8 * 2 * (N / 4 + N / 2) + 3 * 2 * 8 * SHARE, 6, conjugate_gradients,
     ),
-    Case("four folds", PLANE, divided(PLANE, N, N), 4 * 2 * 8 * SHARE, 3, statistics),
+    Case("four folds", PLANE, divided(PLANE, N, N), 4 * 2 * 8 * SHARE, 2, statistics),
     Case("layer norm", LINE, (Field((M, M), (None, "x")),), 2 * 2 * 8 * M * SHARE, 2, normalized),
     Case("softmax", LINE, (Field((M, M), (None, "x")),), 2 * 2 * 8 * M * SHARE, 2, softmax),
     Case(
