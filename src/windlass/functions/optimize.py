@@ -246,13 +246,15 @@ def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) 
     # A function that is called at several places, in the same surroundings, is optimized once.
     text = apart.module.operation.get_asm(enable_debug_info=True)
     key = (hashlib.sha256(text.encode()).digest(), choices, platforms, surroundings)
-    if key not in _programs:
+    known = _programs.get(key)
+    if known is None:
         while len(_programs) >= MOST_PROGRAMS:
             _programs.pop(next(iter(_programs)), None)
         with collect_choices() as told:
-            _programs[key] = optimize_lowered(apart.module, choices, platforms, surroundings), tuple(told)
-    program, told = _programs[key]
-    for choice in told:
+            program = optimize_lowered(apart.module, choices, platforms, surroundings)
+        known = _programs[key] = program, tuple(told)
+    program, choices_told = known
+    for choice in choices_told:
         tell_choice(choice)
     digest = hashlib.sha256(program).hexdigest()[:16]
     symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
