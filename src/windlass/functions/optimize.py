@@ -244,7 +244,7 @@ def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) 
     platforms = tuple(context.module_context.platforms)
     surroundings = find_surroundings(context, apart.operands)
     # A function that is called at several places, in the same surroundings, is optimized once.
-    text = apart.module.operation.get_asm(enable_debug_info=True)
+    text = str(apart.module.operation.get_asm(enable_debug_info=True))
     key = (hashlib.sha256(text.encode()).digest(), choices, platforms, surroundings)
     known = _programs.get(key)
     if known is None:
