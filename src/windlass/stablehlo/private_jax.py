@@ -181,14 +181,23 @@ def linearize_with(call: Any, rule: Callable[..., Any]) -> None:
     """
     from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
 
-    ad.primitive_linearizations[call] = rule
+    def with_structured(*given: Any, **settings: Any) -> Any:
+        *results, kept, apply = rule(*given, **settings)
+        return *results, kept, None, lambda kept, _, *tangents: apply(kept, *tangents)
+
+    # JAX 0.11 lets rules keep trees beside lists of arrays.
+    ad.primitive_linearizations[call] = rule if jax.__version_info__ < (0, 11) else with_structured
 
 
 def linearize_by_tangents(call: Any, is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, **settings: Any) -> Any:
     """What JAX does with an operation that says of its derivatives no more than its tangents."""
     from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
 
-    return ad.fallback_linearize_rule(call, is_vjp, nonzeros, *primals, **settings)
+    found: Any = ad.fallback_linearize_rule(call, is_vjp, nonzeros, *primals, **settings)
+    if jax.__version_info__ < (0, 11):
+        return found
+    *results, kept, structured, apply = found
+    return *results, kept, lambda kept, *tangents: apply(kept, structured, *tangents)
 
 
 def is_tracer(value: Any) -> bool:
@@ -531,14 +540,7 @@ class KeptEquation:
             lowering_parameters=mlir.LoweringParameters(), lowering_cache={}, cached_primitive_lowerings={}
         )
         constants = core.jaxpr_const_args(closed.jaxpr)
-        function = mlir.lower_jaxpr_to_fun(
-            inner,
-            f"kept_{self.name}",
-            closed,
-            (),
-            num_const_args=len(constants),
-            in_avals=(*(aval for _, aval in constants), *closed.in_avals),
-        )
+        function = _lower_to_function(inner, f"kept_{self.name}", closed, (), [aval for _, aval in constants])
         hoisted = [
             mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
         ]
@@ -625,14 +627,7 @@ class LoweredApart:
             cached_primitive_lowerings={},
         )
         constants = core.jaxpr_const_args(jaxpr.jaxpr)
-        function = mlir.lower_jaxpr_to_fun(
-            inner,
-            "main",
-            jaxpr,
-            self._effects,
-            num_const_args=len(constants),
-            in_avals=(*(aval for _, aval in constants), *jaxpr.in_avals),
-        )
+        function = _lower_to_function(inner, "main", jaxpr, self._effects, [aval for _, aval in constants])
         function.attributes["sym_visibility"] = ir.StringAttr.get("public", outer.context)
         hoisted = [
             mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
@@ -650,6 +645,23 @@ class LoweredApart:
             context = self._context
             context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet(tokens)))
         return list(found[count:])
+
+
+def _lower_to_function(context: Any, name: str, closed: Any, effects: Sequence[Any], constants: Sequence[Any]) -> Any:
+    """A new function of a module: it takes constants of these types before what the program takes."""
+    from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+
+    # JAX 0.11 asks for the types of the results, too.
+    results: dict[str, Any] = {} if jax.__version_info__ < (0, 11) else {"out_avals": closed.out_avals}
+    return mlir.lower_jaxpr_to_fun(
+        context,
+        name,
+        closed,
+        effects,
+        num_const_args=len(constants),
+        in_avals=(*constants, *closed.in_avals),
+        **results,
+    )
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
