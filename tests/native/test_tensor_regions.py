@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.lowering import native_loops
 from windlass.lowering.native_loops import ElementLoop
 from windlass.native import element_loops
+from windlass.native.region_places import find_boxes, rows_of, volume
+from windlass.ops import Constant, DynamicUpdateSlice, Negate, Slice
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="native code is a CPU's")
 
@@ -107,6 +110,15 @@ def until(rounds: int, a: Any) -> Any:
     return a, np.asarray(t)
 
 
+def halves(rounds: int, x: Any, y: Any) -> Any:
+    """Short rows of two parts that are computed otherwise, both of many rows."""
+    for _ in range(rounds):
+        y[:, :20] = 2 * x[:, :20]
+        y[:, 20:] = x[:, 20:] + 1
+        x[:] = y
+    return x, y
+
+
 draw = np.random.default_rng(1)
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, 1e308] * 10).reshape(7, 10)
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -119,6 +131,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "leapfrog": (leapfrog, tuple(draw.random((2, 300)))),
     "exchange": (exchange, tuple(draw.integers(0, 99, (2, 31, 9)).astype(np.int16))),
     "within": (within, tuple(draw.integers(0, 99, (2, 20, 13)))),
+    "halves, 150 rows": (halves, (np.linspace(0, 9, 150 * 41).reshape(150, 41), np.zeros((150, 41)))),
+    "halves, 1001 rows": (halves, (np.linspace(0, 9, 1001 * 40).reshape(1001, 40), np.zeros((1001, 40)))),
     "until": (until, (draw.random((12, 40)),)),
 }
 
@@ -274,5 +288,31 @@ def test_functions_of_arrays_are_as_close_as_libmvec_is(looked_at: list[ElementL
     with np.errstate(all="ignore"):
         wanted = run(x, y)
     for found, expected in zip(wl.jit(run)(x, y), wanted, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=2e-15)
     expect_native(looked_at)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_boxes_are_parts_of_the_whole_and_the_large_ones_whole_runs(seed: int) -> None:
+    random_ = random.Random(seed)
+    shape = tuple(random_.choice([1, 2, 7, 41, 63, 64, 150, 1001]) for _ in range(random_.choice([1, 2, 2, 3])))
+    if np.prod(shape) > 200_000:
+        shape = shape[:1]
+    block = Block([tensor_type(shape, "f64")])
+    with Builder(block):
+        value: Value = block.arguments[0]
+        for _ in range(random_.choice([1, 2])):
+            sizes = [random_.randint(1, extent) for extent in shape]
+            starts = [random_.randint(0, extent - size) for extent, size in zip(shape, sizes, strict=True)]
+            ends = tuple(start + size for start, size in zip(starts, sizes, strict=True))
+            update = Negate(Slice(value, tuple(starts), ends, (1,) * len(shape)))
+            value = DynamicUpdateSlice(value, update, tuple(Constant.of(each, "i32") for each in starts))
+    written = np.zeros(shape, int)
+    for boxes in find_boxes(value, {block.arguments[0]}):
+        for box in boxes:
+            written[tuple(slice(*along) for along in box)] += 1
+        if len(boxes) == 1 and 8 * volume(boxes[0]) > np.prod(shape):
+            (first, last), *_ = boxes[0]
+            _, run = rows_of(boxes[0])
+            assert not run or (last - first) % run == 0
+    assert (written == 1).all()

@@ -219,16 +219,16 @@ class PhaseWriter(ArrayWriter):
             store(self.element(value, places), target.buffer, byte_of(target.type, there))
 
         box, *more = phase.boxes
-        if more:
-            for each in phase.boxes:
-                self._over(each, (), write)
-            return ONE
-        if self._calls_vectors:
+        if self._calls_vectors and not more:
             *others, (first, last) = box
             places, (_, *rows) = _rows(tuple(others), ids)
             write((*places, Place(as_i64(ids[0]), first)))
             return (last - first, *rows)
         kept, run = rows_of(box)
+        if more or (run and (box[0][1] - box[0][0]) % run):
+            for each in phase.boxes:
+                self._over(each, (), write)
+            return ONE
         if not run:
             places, rows = _rows(box[:kept], ids)
             self._over(box[kept:], places, write)

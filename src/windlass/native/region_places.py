@@ -208,18 +208,25 @@ def find_boxes(value: Value, kept: Collection[Value]) -> list[tuple[Box, ...]]:
     for places in cuts:
         ordered = sorted(places)
         widest.append(max(pairwise(ordered), key=lambda pair: pair[1] - pair[0]))
-    inside = tuple(widest)
     whole = tuple((0, extent) for extent in shape)
-    around = list(_around(inside, whole))
-    _, run = rows_of(inside)
-    if run:
-        (first, last), *others = inside
-        middle = last - (last - first) % run
-        around += [((middle, last), *others)] if middle < last else []
-        inside = ((first, middle), *others)
-    large = [box for box in around if 8 * volume(box) > volume(whole)]
-    small = tuple(box for box in around if box not in large)
-    return [(inside,), *((box,) for box in large), *([small] if small else [])]
+    inside, *rest = _in_runs(tuple(widest))
+    large: list[Box] = []
+    for box in _around(tuple(widest), whole):
+        if 8 * volume(box) > volume(whole):
+            begun, *end = _in_runs(box)
+            large.append(begun)
+            rest += end
+        else:
+            rest.append(box)
+    return [(inside,), *((box,) for box in large), *([tuple(rest)] if rest else [])]
+
+
+def _in_runs(box: Box) -> list[Box]:
+    """The box as one that is so many runs of its first axis, and what is left, which is less than a run."""
+    _, run = rows_of(box)
+    (first, last), *others = box if run else ((0, 0),)
+    middle = last - (last - first) % run if run else last
+    return [box] if middle == last else [((first, middle), *others), ((middle, last), *others)]
 
 
 def _ends(op: Value) -> Iterator[tuple[int, tuple[int, ...]]]:
