@@ -223,9 +223,9 @@ def find_boxes(value: Value, kept: Collection[Value]) -> list[tuple[Box, ...]]:
 
 def _in_runs(box: Box) -> list[Box]:
     """The box as one that is so many runs of its first axis, and what is left, which is less than a run."""
+    (first, last), *others = box or ((0, 0),)
     _, run = rows_of(box)
-    (first, last), *others = box if run else ((0, 0),)
-    middle = last - (last - first) % run if run else last
+    middle = last - ((last - first) % run if run else 0)
     return [box] if middle == last else [((first, middle), *others), ((middle, last), *others)]
 
 

@@ -81,7 +81,8 @@ class LinePrograms:
         if self._made:
             first = self._made[0]
             is_paid = self._copying.get(wanted, 0.0) >= self._make(first).compile_seconds
-            if len(self._made) == MOST_PROGRAMS or not (is_paid or not trials_are_allowed()):
+            # Threads may have entered more than that.
+            if len(self._made) >= MOST_PROGRAMS or (trials_are_allowed() and not is_paid):
                 return first
         self._made.append(wanted)
         return wanted
