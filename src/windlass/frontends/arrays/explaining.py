@@ -81,7 +81,7 @@ def as_told(error: Exception) -> Exception:
             help_ = "pass jax.numpy.asarray(x); where the text of the function can be read, that is done for you"
         elif "dtype object" in text or "not a valid JAX array type" in text or "array type: object" in text:
             help_ = "arrays of objects, texts and dates are no part of a program: make them outside of it"
-        elif "out of bounds for int64" in text or "too large to convert to int64" in text:
+        elif "Python int too large to convert" in text:
             help_ = "integers of a program have 64 bits: compute with float(n), or outside of it"
         elif "'str'" in text:
             help_ = "a string takes part in no arithmetic: choose by it with Python's `if`, or pass a number"

@@ -160,11 +160,8 @@ def as_dtype(value: Any, dtype: Any) -> Any:
     Raises OverflowError for an integer of Python's that the dtype has not.
     """
     target = np.dtype(dtype)
-    if type(value) is int and target.kind in "iu":
-        if not np.iinfo(target).min <= value <= np.iinfo(target).max:
-            raise OverflowError(f"Python integer {value} out of bounds for {target}")
-        value = np.array(value, target)
-    array = jnp.asarray(value)
+    # NumPy raises, not we: where both operands are Python's numbers, Python itself would not (handlers.is_pythons).
+    array = jnp.asarray(np.array(value, target) if type(value) is int and target.kind in "iu" else value)
     if array.dtype == target and not getattr(array, "weak_type", False):
         return array
     return jax.lax.convert_element_type(array, target)
