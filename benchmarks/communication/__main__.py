@@ -87,11 +87,17 @@ def measure(case: Case, runs: bool) -> tuple[list[str], str]:
             "ours": lambda: jax.block_until_ready(optimized(*placed)),
             "XLA": lambda: jax.block_until_ready(divided(*placed)),
         }
+        try:
+            forms["XLA"]()
+        except jax.errors.JaxRuntimeError as error:  # XLA 0.10: transforms along an axis that isn't the last in memory
+            del forms["XLA"]
+            wrong.append(f"XLA alone: {str(error).split(':')[0]}")
         once = min(time_interleaved(forms, 1).values())
         times = time_interleaved(forms, ROUNDS, max(1, int(SHORTEST / once)))
-        speed = times["XLA"] / times["ours"]
-        row += [f"{1000 * times['ours']:.1f}", f"{1000 * times['XLA']:.1f}", f"{speed:.2f}"]
-        if speed < SLOWEST:
+        row += [f"{1000 * times[name]:.1f}" if name in times else "-" for name in ("ours", "XLA")]
+        speed = times["XLA"] / times["ours"] if "XLA" in times else None
+        row += ["-" if speed is None else f"{speed:.2f}"]
+        if speed is not None and speed < SLOWEST:
             wrong.append("slower")
     return row, ", ".join(wrong)
 
