@@ -11,7 +11,9 @@ from windlass.communication import exchange_and_estimate, exchange_halos_in
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ops import (
     Add,
+    BitcastConvert,
     BroadcastInDim,
+    Cholesky,
     CollectivePermute,
     Compare,
     Concatenate,
@@ -24,12 +26,16 @@ from windlass.ops import (
     Pad,
     Reduce,
     ReduceWindow,
+    Reshape,
     Return,
     Reverse,
     Select,
     Slice,
+    Sort,
     Subtract,
+    TopK,
     Transpose,
+    TriangularSolve,
     While,
     make_region,
 )
@@ -351,4 +357,54 @@ def test_what_lies_between_a_device_and_what_it_reads_is_not_sent() -> None:
     assert exchanged is not None
     assert exchanged.traffic == (3 * 8, 1)
     array = np.random.default_rng(1).random(48)
+    np.testing.assert_array_equal(evaluate(exchanged.module.main, [array])[0], evaluate(module.main, [array])[0])
+
+
+def _sort_rows(value: Value) -> Value:
+    numbers = (tensor_type((), "f64"),) * 2
+    return Sort((value,), make_region(numbers, lambda one, other: Compare(one, other, "LT")), 1).results[0]
+
+
+def _take_greatest(value: Value) -> Value:
+    return Pad(TopK(value, 2).results[0], Constant.of(0.0, "f64"), (0, 0), (0, 1), (0, 0))
+
+
+def _solve(value: Value) -> Value:
+    """With matrices of sums and their factors: one for each row."""
+    places = (48, 3, 3)
+    diagonal = Compare(Iota(places, "i32", 1), Iota(places, "i32", 2), "EQ")
+    matrices = Add(BroadcastInDim(value, places, (0, 1)), BroadcastInDim(value, places, (0, 2)))
+    matrices = Select(diagonal, Constant.of(9.0, "f64", places), matrices)
+    sides = Reshape(value, (48, 3, 1))
+    return Reshape(TriangularSolve(Cholesky(matrices, True), sides, True, True, False, "NO_TRANSPOSE"), (48, 3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: BitcastConvert(BitcastConvert(value, "ui64"), "f64"),
+        lambda value: BitcastConvert(BitcastConvert(value, "ui32"), "f64"),
+        _sort_rows,
+        _take_greatest,
+        _solve,
+    ],
+    ids=["bits", "halves of bits", "sorted", "greatest", "solved"],
+)
+def test_what_is_done_row_by_row_is_computed_on_the_halo(change: Callable[[Value], Value]) -> None:
+    """It parts no region in two, and nothing that lies between is exchanged."""
+
+    def smooth(value: Value) -> Value:
+        return Add(slice_along(value, 0, 0, value.shape[0] - 2), slice_along(value, 0, 2, value.shape[0]))
+
+    block = Block([tensor_type((48, 3), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        starts = (Constant.of(2, "i32"), Constant.of(0, "i32"))
+        once = Pad(smooth(u), Constant.of(0.5, "f64"), (1, 0), (1, 0), (0, 0))
+        Return((DynamicUpdateSlice(u, slice_along(smooth(change(once)), 0, 1, 45), starts),))
+    module = Module([Function("main", block)])
+    exchanged = exchange_and_estimate(module, [Sharding(Mesh((("x", 4),)), (("x",), ()))])
+    assert exchanged is not None
+    assert exchanged.traffic == (4 * 3 * 8, 2)
+    array = np.random.default_rng(1).random((48, 3))
     np.testing.assert_array_equal(evaluate(exchanged.module.main, [array])[0], evaluate(module.main, [array])[0])

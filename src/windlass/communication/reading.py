@@ -25,7 +25,9 @@ from windlass.ir.core import Op
 from windlass.ops import (
     AllReduce,
     And,
+    BitcastConvert,
     BroadcastInDim,
+    Cholesky,
     Compare,
     Concatenate,
     Constant,
@@ -47,16 +49,19 @@ from windlass.ops import (
     Reverse,
     Select,
     Slice,
+    Sort,
     TensorOp,
+    TopK,
     Transpose,
+    TriangularSolve,
 )
 from windlass.ops.combiners import combiner_region, is_identity
 from windlass.ops.conversion import bit_width
 from windlass.ops.pointwise import Elementwise
 
 BY_LETTERS = (
-    Elementwise, BroadcastInDim, Convolution, DotGeneral, DynamicSlice, Fft, Reduce, ReduceWindow, Reshape,
-    Reverse, Transpose,
+    Elementwise, BitcastConvert, BroadcastInDim, Cholesky, Convolution, DotGeneral, DynamicSlice, Fft, Reduce,
+    ReduceWindow, Reshape, Reverse, Sort, TopK, Transpose, TriangularSolve,
 )  # fmt: skip
 """Ops that do the same on a part of an axis as on the whole of it, where their letters keep the axis."""
 READABLE = (*BY_LETTERS, Concatenate, Constant, DynamicUpdateSlice, Iota, Pad, Slice)
