@@ -1,21 +1,23 @@
 """Exchanging halos: what a device needs of its neighbours' parts, in as few messages as there are directions.
 
 Axes are exchanged one after another, and what came along one goes along with the next, so that corners need no
-messages of their own. Faces of all arrays that go the same way travel as one message, if they are of one type.
+messages of their own. Faces of all arrays that go the same way travel as one message, if they are of one type. Where
+devices need different rows of their neighbours, as those at the ends of a ring with ghost cells do, each is sent its
+own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
 
-from windlass.communication.propagation import Divisions
+from windlass.communication.needs import Halo, Strip, Way
+from windlass.communication.positions import Positions
+from windlass.communication.propagation import Division
 from windlass.diagnostics import Position
 from windlass.ir import Value
-from windlass.ops import CollectivePermute, Concatenate, Constant, OptimizationBarrier, Pad, Reshape, Slice
+from windlass.ops import CollectivePermute, Concatenate, Constant, OptimizationBarrier, Pad, Reshape, Select, Slice
 from windlass.ops.movement import slice_along
 from windlass.ops.shardings import Mesh
 
@@ -35,95 +37,19 @@ class Channels:
         return first + self._taken, DEVICE_TO_DEVICE
 
 
-Extents = tuple[tuple[int, int], ...]
-"""For each axis the positions that an array holds: from so many after the device's own first one, to so many after its
-own last one; 0 and 0 along axes that are not divided."""
-
-
-def hull_of(boxes: Iterable[Extents]) -> Extents:
-    """The positions in any of the boxes, and those between."""
-    return tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*boxes, strict=True))
-
-
-@dataclass
-class Halo:
-    """A device's part of an array, and what is needed of it: each of `boxes`, though not what is between them."""
-
-    part: Value
-    divisions: Divisions
-    boxes: Collection[Extents]
-    source: Position | None = None
-    """Where in the source what is needed is read."""
-
-    @property
-    def widths(self) -> Extents:
-        """By how much the part is extended along each axis at both ends."""
-        return tuple(
-            (max(-box[axis][0] for box in self.boxes), max(box[axis][1] for box in self.boxes))
-            if division is not None
-            else (0, 0)
-            for axis, division in enumerate(self.divisions)
-        )
-
-    @property
-    def extents(self) -> Extents:
-        """What a device holds afterwards: its own positions, and all that are needed."""
-        return hull_of([*self.boxes, ((0, 0),) * len(self.divisions)])
-
-    def strips(self, axis: int, end: int, done: Collection[int]) -> list[Strip]:
-        """What is needed from beyond an end of an axis, in order: only that goes along.
-
-        Of the axes that were exchanged before, `done`, so much of what they brought goes along with it.
-        """
-        division = self.divisions[axis]
-        assert division is not None
-        length = division.length
-        reaches: list[tuple[int, int, Extents]] = []
-        for box in self.boxes:
-            low, high = box[axis]
-            first, limit = (max(low - length, 0), high) if end else (low, min(length + high, 0))
-            if first < limit:
-                reaches.append((first, limit, box))
-        found: list[Strip] = []
-        for first, limit in pairwise(sorted({place for reach in reaches for place in reach[:2]})):
-            boxes = [box for begin, beyond, box in reaches if begin <= first and limit <= beyond]
-            if not boxes:
-                continue
-            across = tuple(each if other in done else (0, 0) for other, each in enumerate(hull_of(boxes)))
-            if found and found[-1].limit == first and found[-1].across == across:
-                found[-1] = found[-1]._replace(limit=limit)
-            else:
-                found.append(Strip(first, limit, across))
-        return found
-
-
-class Strip(NamedTuple):
-    """Positions beyond an end of an axis, counted from the end, and how much of the axes across."""
-
-    first: int
-    limit: int
-    across: Extents
-
-    @property
-    def size(self) -> int:
-        return self.limit - self.first
-
-
 def count_traffic(mesh: Mesh, halos: Sequence[Halo]) -> tuple[int, int]:
     """How many bytes each device sends in an exchange, and in how many messages."""
     total = 0
     messages: set[tuple[tuple[str, ...], int, str]] = set()
     for halo in halos:
-        shape = halo.part.shape
         done: set[int] = set()
         for axis in _axes_in_order(mesh, halo):
             division = halo.divisions[axis]
             assert division is not None
             for end in (0, 1):
-                for strip in halo.strips(axis, end, done):
-                    sizes = [size + high - low for size, (low, high) in zip(shape, strip.across, strict=True)]
-                    sizes[axis] = strip.size
-                    total += math.prod(sizes) * halo.part.tensor.numpy_dtype.itemsize
+                count = halo.count(axis, halo.ways(axis, end, done))
+                if count:
+                    total += count * halo.part.tensor.numpy_dtype.itemsize
                     messages.add((division.names, end, halo.part.dtype))
             done.add(axis)
     return total, len(messages)
@@ -135,22 +61,30 @@ def exchange_halos(
     """The parts with their halos; where there is no neighbour, or nothing is needed of it, these are zeros."""
     parts = [halo.part for halo in halos]
     done: list[set[int]] = [set() for _ in halos]
+    positions = Positions(mesh)
     for names in _in_order(mesh, halos):
         received: dict[tuple[int, int], tuple[list[Piece], list[Piece]]] = {}
         for end, step in ((0, 1), (1, -1)):
-            faces: dict[tuple[int, int, Strip], Value] = {}
+            faces: dict[tuple[int, int, Strip | tuple[Way, ...]], Value] = {}
             for index, halo in enumerate(halos):
                 for axis, division in enumerate(halo.divisions):
                     if division is not None and division.names == names:
-                        for strip in halo.strips(axis, end, done[index]):
-                            first = strip.first if end else division.length + strip.first
-                            faces[index, axis, strip] = _cut_face(halo, parts[index], axis, first, strip)
+                        choosing = Choosing(halo, axis, division, step, positions)
+                        ways = halo.ways(axis, end, done[index])
+                        if len(ways) > 1:
+                            faces[index, axis, tuple(ways)] = choosing.pack(parts[index], ways)
+                        for strip in ways[0].strips if len(ways) == 1 else ():
+                            faces[index, axis, strip] = choosing.cut(parts[index], strip)
             pairs = mesh.neighbours(names, step, names in goes_round)
             sources = [halos[index].source for index, *_ in faces]
             for place, face in zip(faces, _send(list(faces.values()), sources, pairs, channels), strict=True):
-                index, axis, strip = place
+                index, axis, what = place
+                division = halos[index].divisions[axis]
+                assert division is not None
+                if not isinstance(what, Strip):
+                    what, face = Choosing(halos[index], axis, division, step, positions).unpack(face, what)
                 found = received.setdefault((index, axis), ([], []))[end]
-                found.append((strip, _fill_face(halos[index], face, strip, done[index])))
+                found.append((what, _fill_face(halos[index], face, what, done[index])))
         for (index, axis), (before, after) in received.items():
             pieces = [*_lay_out(before, axis, is_last=True), parts[index], *_lay_out(after, axis, is_last=False)]
             parts[index] = Concatenate(tuple(pieces), axis)
@@ -167,15 +101,64 @@ def exchange_halos(
 Piece = tuple[Strip, Value]
 
 
-def _cut_face(halo: Halo, part: Value, axis: int, place: int, strip: Strip) -> Value:
-    """Of a part with the halos so far a strip that its neighbour needs, from a place along the axis on."""
-    first, limits = [0] * len(part.shape), list(part.shape)
-    for each, (low, high) in enumerate(strip.across):
-        size = halo.part.shape[each]
-        before = max(halo.widths[each][0], 0) if part.shape[each] != size else 0
-        first[each], limits[each] = before + low, before + size + high
-    first[axis], limits[axis] = place, place + strip.size
-    return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
+@dataclass
+class Choosing:
+    """What goes along an axis of an array to the neighbour: the same strips from all, or what that one needs."""
+
+    halo: Halo
+    axis: int
+    division: Division
+    step: int
+    """From a device that sends to the one that receives."""
+    positions: Positions
+
+    def cut(self, part: Value, strip: Strip) -> Value:
+        """Of a part with the halos so far a strip that its neighbour needs."""
+        first, limits = [0] * len(part.shape), list(part.shape)
+        for each, (low, high) in enumerate(strip.across):
+            size = self.halo.part.shape[each]
+            before = max(self.halo.widths[each][0], 0) if part.shape[each] != size else 0
+            first[each], limits[each] = before + low, before + size + high
+        place = strip.first + (self.division.length if self.step > 0 else 0)
+        first[self.axis], limits[self.axis] = place, place + strip.size
+        return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
+
+    def pack(self, part: Value, ways: Sequence[Way]) -> Value:
+        """The strips that the neighbour needs, one after another: as many positions as any device is sent."""
+        size, count = max(way.size for way in ways), self.division.parts
+        found: list[tuple[int, Value]] = []
+        for way in ways:
+            pieces = [self.cut(part, strip) for strip in way.strips]
+            if way.size < size:
+                pieces.append(_zeros(pieces[0], self.axis, size - way.size))
+            senders = sum(1 << (k - self.step) % count for k in range(count) if way.parts >> k & 1)
+            found.append((senders, Concatenate(tuple(pieces), self.axis) if len(pieces) > 1 else pieces[0]))
+        return self._choose(found)
+
+    def unpack(self, face: Value, ways: Sequence[Way]) -> Piece:
+        """What came, each strip at its place, and zeros between them."""
+        strips = [strip for way in ways for strip in way.strips]
+        first, limit = min(strip.first for strip in strips), max(strip.limit for strip in strips)
+        found: list[tuple[int, Value]] = []
+        for way in ways:
+            pieces: list[Value] = []
+            place, offset = first, 0
+            for strip in way.strips:
+                if strip.first > place:
+                    pieces.append(_zeros(face, self.axis, strip.first - place))
+                pieces.append(slice_along(face, self.axis, offset, offset + strip.size))
+                place, offset = strip.limit, offset + strip.size
+            if place < limit:
+                pieces.append(_zeros(face, self.axis, limit - place))
+            found.append((way.parts, Concatenate(tuple(pieces), self.axis) if len(pieces) > 1 else pieces[0]))
+        return Strip(first, limit, strips[0].across), self._choose(found)
+
+    def _choose(self, found: Sequence[tuple[int, Value]]) -> Value:
+        """The value of the parts to which this device's belongs; any of them on devices that need none."""
+        *others, (_, chosen) = found
+        for parts, value in others:
+            chosen = Select(self.positions.is_among(self.division, parts), value, chosen)
+        return chosen
 
 
 def _fill_face(halo: Halo, face: Value, strip: Strip, done: Collection[int]) -> Value:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from windlass.communication.halo_exchange import Channels, Extents, Halo, exchange_halos
+from windlass.communication.halo_exchange import Channels, exchange_halos
 from windlass.communication.local_regions import embed, extended_shape, make_region
+from windlass.communication.needs import Extents, Halo, Sharers, add_box
 from windlass.communication.places import owner_of
 from windlass.communication.propagation import Propagation
 from windlass.ir import Block, Builder, Value, tensor_type
@@ -124,7 +125,11 @@ class Invariants:
 
 def _join(halos: Sequence[Halo]) -> Halo:
     """The halo that holds all of these, of one value."""
-    return replace(halos[0], boxes={box for halo in halos for box in halo.boxes})
+    boxes: dict[Extents, Sharers] = {}
+    for halo in halos:
+        for box, sharers in halo.boxes.items():
+            add_box(boxes, box, sharers)
+    return replace(halos[0], boxes=boxes)
 
 
 def _cut(part: Value, held: Extents, wanted: Extents) -> Value:

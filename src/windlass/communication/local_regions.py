@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windlass.communication.halo_exchange import Extents
+from windlass.communication.needs import Extents
 from windlass.communication.propagation import Division, Divisions
 from windlass.ir import Block, Builder, Region, Type, Value
 from windlass.ops import Constant, Opaque, OpaqueTerminator, Pad

@@ -32,6 +32,8 @@ class Local:
 
 
 OWN = -1
+EVERY = -1
+"""All parts of an axis. A set of parts is a number that has a bit for each."""
 
 
 @dataclass(frozen=True)
@@ -50,32 +52,41 @@ class Read:
 
 
 class Span(NamedTuple):
-    """Positions from `first` on and below `limit` along an axis of a result, of which each device holds `length`."""
+    """Positions from `first` on and below `limit` along an axis of a result, of whose parts each has `length`."""
 
     axis: int
     first: int
     limit: int
     length: int
+    parts: int
     is_ring: bool
 
-    def clip(self, low: int, high: int) -> set[tuple[int, int]]:
+    def clip(self, low: int, high: int, is_told_apart: bool = False) -> dict[tuple[int, int], int]:
         """What of the positions from `low` after a device's first one to `high` after its last one is in the span.
 
-        One entry for each that it is on some device.
+        One entry for each that it is on some device, with the parts of which it is that, if these are told apart.
 
-        >>> sorted(Span(0, -1, 1, 8, is_ring=True).clip(-2, 2))
-        [(-1, -7), (7, 1)]
+        >>> Span(0, -1, 1, 8, 4, is_ring=True).clip(-2, 2, is_told_apart=True)
+        {(-1, -7): 1, (7, 1): 8}
         """
-        window = self.length + high - low
-        if self.limit - self.first >= window + self.length:
-            return {(low, high)}
-        found: set[tuple[int, int]] = set()
+        length = self.length
         # A device that is `k` parts further holds them `k` lengths earlier.
-        for k in range((self.first - self.length - high) // self.length, (self.limit - low) // self.length + 1):
-            begin = max(low, self.first - k * self.length)
-            end = min(self.length + high, self.limit - k * self.length)
-            if begin < end and (k >= 0 or self.is_ring):
-                found.add((begin, end - self.length))
+        begin, end = (self.first - length - high) // length, (self.limit - low) // length + 1
+        whole, beyond = -((low - self.first) // length), (self.limit - length - high) // length + 1
+        if not self.is_ring:
+            begin, whole, end, beyond = max(begin, 0), max(whole, 0), min(end, self.parts), min(beyond, self.parts)
+        found: dict[tuple[int, int], int] = {}
+        if whole < beyond:
+            if not is_told_apart or beyond - whole >= self.parts:
+                return {(low, high): EVERY}
+            found[low, high] = sum(1 << k % self.parts for k in range(whole, beyond))
+        for k in (*range(begin, min(whole, end)), *range(max(beyond, begin), end)):
+            first = max(low, self.first - k * length)
+            limit = min(length + high, self.limit - k * length)
+            if first < limit:
+                part = 1 << k % self.parts if is_told_apart else EVERY
+                place = (first, limit - length)
+                found[place] = found.get(place, 0) | part
         return found
 
 

@@ -14,6 +14,7 @@ from windlass.ops import (
     Divide,
     Iota,
     Multiply,
+    Or,
     PartitionId,
     Remainder,
 )
@@ -29,7 +30,7 @@ class Positions:
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
         self._number: Value | None = None
-        self._offsets: dict[tuple[str, ...], Value] = {}
+        self._parts: dict[tuple[str, ...], Value] = {}
 
     def indices(self, division: Division, start: int, low: int, length: int, is_ring: bool) -> Value:
         """For each of `length` positions from `low` on, counted from the device's first one, the index of the element
@@ -54,9 +55,22 @@ class Positions:
             return None
         return tests[0] if len(tests) == 1 else And(*tests)
 
-    def _offset(self, division: Division, dtype: str) -> Value:
-        """The first position of this device along an axis."""
-        known = self._offsets.get(division.names)
+    def is_among(self, division: Division, parts: int) -> Value:
+        """Whether this device holds one of these parts: a bit for each."""
+        part, found = self.part(division), None
+        ends = [place for place in range(division.parts + 1) if (parts << 1 >> place ^ parts >> place) & 1]
+        for first, limit in zip(ends[::2], ends[1::2], strict=True):
+            tests = [Compare(part, Constant.of(limit, part.dtype), "LT")] if limit < division.parts else []
+            if first or not tests:
+                tests.append(Compare(part, Constant.of(first, part.dtype), "GE"))
+            test = tests[0] if len(tests) == 1 else And(*tests)
+            found = test if found is None else Or(found, test)
+        assert found is not None
+        return found
+
+    def part(self, division: Division) -> Value:
+        """The number of the part that this device holds along an axis."""
+        known = self._parts.get(division.names)
         if known is None:
             if self._number is None:
                 self._number = PartitionId()
@@ -68,5 +82,9 @@ class Positions:
                 own = Remainder(Divide(self._number, stride), size)
                 part = own if part is None else Add(Multiply(part, size), own)
             assert part is not None
-            known = self._offsets[division.names] = part
-        return Multiply(Convert(known, dtype), Constant.of(division.length, dtype))
+            known = self._parts[division.names] = part
+        return known
+
+    def _offset(self, division: Division, dtype: str) -> Value:
+        """The first position of this device along an axis."""
+        return Multiply(Convert(self.part(division), dtype), Constant.of(division.length, dtype))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
+from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels
 from windlass.communication.layouts import moving_between
 from windlass.communication.local_regions import middle
+from windlass.communication.needs import Extents
 from windlass.communication.ordered_numbers import from_ordered, to_ordered
 from windlass.communication.places import OWN, Local, Read, Ring, Span, owner_of
 from windlass.communication.positions import Positions
@@ -666,7 +667,7 @@ class Reader:
     def _span(self, axis: int, first: int, size: int, divisions: Divisions, is_ring: bool) -> Span:
         division = divisions[axis]
         assert division is not None
-        return Span(axis, first, first + size, division.length, is_ring)
+        return Span(axis, first, first + size, division.length, division.parts, is_ring)
 
     def _starts_like(self, operands: Sequence[Local], divisions: Divisions) -> list[int]:
         """The starts of the first operand, along each axis of the first that is on a line."""

@@ -255,13 +255,14 @@ class Selection:
             return False
         made = {step.op for step in stage.reader.steps}
         own = [op for op in stage.ops if op in self.inside]
+        users_of = {op: [user for user in self._users(op) if user in among] for among in (set(own),) for op in own}
         while True:
             before = len(later)
             for op in own:
                 if any(owner_of(operand) in later for operand in op.operands):
                     later.add(op)
             for op in reversed(own):
-                users = [user for user in self._users(op) if user in own]
+                users = users_of[op]
                 is_moved = op not in made and users and all(user in later for user in users)
                 if is_moved or (any(user in later for user in users) and not self._can_cross(op)):
                     later.add(op)

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from windlass.communication.combining import combine_folds
-from windlass.communication.halo_exchange import Channels, Extents, Halo, count_traffic, exchange_halos, hull_of
+from windlass.communication.halo_exchange import Channels, count_traffic, exchange_halos
 from windlass.communication.invariants import Invariants, Unchanged, find_unchanged
 from windlass.communication.local_regions import embed, extended_shape, local_shape, make_region, whole_shape
 from windlass.communication.machines import Machine
-from windlass.communication.places import OWN, Read, owner_of
+from windlass.communication.needs import Extents, Halo, Sharers, add_box, hull_of, may_differ
+from windlass.communication.places import EVERY, OWN, Read, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
@@ -23,8 +24,9 @@ from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.ir.core import Op
 from windlass.ops import Constant, Pad, Slice
 
-MOST_BOXES = 24
-"""So many places are told apart of which a device needs an array: of more, all that is between."""
+MOST_BOXES, MOST_BOXES_APART = 24, 120
+"""So many places are told apart of which devices need an array: of more, all that is between. More of them where it is
+told apart which devices need which."""
 Parts = dict[Value, tuple[Value, Extents]]
 """What a device holds of each array, and at which positions."""
 
@@ -46,8 +48,10 @@ class Stage:
     """Those that were asked for."""
     strained: set[Op] = field(default_factory=set[Op])
     """Ops whose results devices have for their own positions only, where more is needed."""
-    boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
+    boxes: dict[Value, dict[Extents, Sharers]] = field(default_factory=dict[Value, "dict[Extents, Sharers]"])
     """What is needed of each array."""
+    is_told_apart: bool = False
+    """Whether it is known which devices need which boxes."""
     unchanged: dict[Value, Unchanged] = field(default_factory=dict[Value, Unchanged])
     """The inputs whose halos are exchanged before a loop that leaves them as they are."""
     sources: dict[Value, Position | None] | None = None
@@ -74,12 +78,32 @@ class Stage:
                 unreadable.append(error.op)
         if unreadable:
             return unreadable
+        self._find_needs()
+        if any(may_differ(self.boxes[value], self._divisions(value)) for value in self.inputs):
+            self.is_told_apart = True
+            self._find_needs()
+        for value in self.inputs:
+            if self.width_of(value) > 0 and (found := find_unchanged(value, self.block)) is not None:
+                self.unchanged[value] = found
+        return []
+
+    def _find_needs(self) -> None:
+        """What devices need of each array, from the results to what they are made of."""
+        reader, most = self.reader, MOST_BOXES_APART if self.is_told_apart else MOST_BOXES
+        self.boxes.clear()
+        self.strained.clear()
+        for value in self.outputs:
+            rank = len(value.shape)
+            self._need(self._read_given(value), {((0, 0),) * rank: (EVERY,) * rank})
         for step in reversed(reader.steps):
-            needed = set[Extents]().union(*(self.boxes.get(result, ()) for result in step.op.results))
+            needed: dict[Extents, Sharers] = {}
+            for result in step.op.results:
+                for box, sharers in self.boxes.get(result, {}).items():
+                    add_box(needed, box, sharers)
             if not needed:
                 continue
-            if len(needed) > MOST_BOXES:
-                needed = {hull_of(needed)}
+            if len(needed) > most:
+                needed = {hull_of(needed): (EVERY,) * len(next(iter(needed)))}
             if any(box[axis] != (0, 0) for box in needed for axis in step.own):
                 self.strained.add(step.op)
                 continue
@@ -89,10 +113,6 @@ class Stage:
                 self._need(read, needed)
         made = {result for step in reader.steps for result in step.op.results}
         self.inputs = [value for value in self.boxes if value not in made]
-        for value in self.inputs:
-            if self.width_of(value) > 0 and (found := find_unchanged(value, self.block)) is not None:
-                self.unchanged[value] = found
-        return []
 
     def strainers(self) -> set[Op]:
         """The ops that read elsewhere what devices have, or make of what they have, for their own positions only."""
@@ -118,7 +138,6 @@ class Stage:
             raise Unreadable(owner)
         self.outputs.append(value)
         self.places[value] = self._place(value)
-        self._need(self._read_given(value), [((0, 0),) * len(divisions)])
 
     def _place(self, value: Value) -> tuple[int, ...]:
         """Where as few elements move as may be."""
@@ -136,24 +155,33 @@ class Stage:
         distances = (ring.distance(local, axis, place, axis, divisions) for axis, place in enumerate(places))
         return Read(local.base, axes, tuple(distances))
 
-    def _need(self, read: Read, boxes: Iterable[Extents]) -> None:
+    def _need(self, read: Read, boxes: Mapping[Extents, Sharers]) -> None:
         for span in read.spans:
-            boxes = [
-                (*box[: span.axis], clipped, *box[span.axis + 1 :])
-                for box in boxes
-                for clipped in span.clip(*box[span.axis])
-            ]
-        self.boxes.setdefault(read.base, set()).update(
-            tuple(
-                (0, 0)
-                if axis is None
-                else (distance, distance)
-                if axis == OWN
-                else (box[axis][0] + distance, box[axis][1] + distance)
-                for axis, distance in zip(read.axes, read.distances, strict=True)
-            )
-            for box in boxes
-        )
+            axis, clipped = span.axis, dict[Extents, Sharers]()
+            for box, sharers in boxes.items():
+                for place, parts in span.clip(*box[axis], self.is_told_apart).items():
+                    if parts & sharers[axis]:
+                        own = (*sharers[:axis], parts & sharers[axis], *sharers[axis + 1 :])
+                        add_box(clipped, (*box[:axis], place, *box[axis + 1 :]), own)
+            boxes = clipped
+        found = self.boxes.setdefault(read.base, {})
+        moves = list(zip(read.axes, read.distances, strict=True))
+        whole = [own for own, axis in enumerate(read.axes) if axis is None]
+        is_in_place = not any(read.distances) and all(axis in (None, own) for own, axis in enumerate(read.axes))
+        if is_in_place and all(len(box) == len(moves) and all(box[own] == (0, 0) for own in whole) for box in boxes):
+            moved = boxes
+        else:
+            moved = dict[Extents, Sharers]()
+            for box, sharers in boxes.items():
+                place = tuple([_moved(box, axis, distance) for axis, distance in moves])
+                add_box(
+                    moved, place, tuple([EVERY if axis is None or axis == OWN else sharers[axis] for axis, _ in moves])
+                )
+        if found:
+            for box, sharers in moved.items():
+                add_box(found, box, sharers)
+        else:
+            found.update(moved)
 
     def extents(self, value: Value) -> Extents:
         """The positions that a device holds of an array; of one from outside at least its own."""
@@ -299,3 +327,13 @@ class Stage:
         found = self.propagation.divisions(value)
         assert found is not None
         return found
+
+
+def _moved(box: Extents, axis: int | None, distance: int) -> tuple[int, int]:
+    """Where along an axis an op reads what is at these places of the result, at this distance along that axis of it."""
+    if axis is None:
+        return 0, 0
+    if axis == OWN:
+        return distance, distance
+    low, high = box[axis]
+    return low + distance, high + distance
