@@ -16,6 +16,7 @@ from windlass.communication.regions import exchange_in_function
 from windlass.communication.telling import tell_divisions, tell_left
 from windlass.communication.transforms import write_transforms_by_axis
 from windlass.communication.unfolding import keep_axes_apart
+from windlass.communication.unread import drop_unread_updates
 from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
@@ -72,6 +73,7 @@ def exchange_and_estimate(
     if found is None:
         return None
     by_xla, decisions = estimate_by_xla(copy, found), tell_divisions(found)
+    drop_unread_updates(main, found)
     try:
         count = exchange_in_function(main, found, machine)
     except (Unreadable, TypeFault):
