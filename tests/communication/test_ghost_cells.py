@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from tests.communication.on_devices import evaluate
 from windlass.communication import exchange_and_estimate
+from windlass.communication.needs import Extents, Sharers, put_together
+from windlass.communication.places import EVERY
+from windlass.communication.propagation import Division
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Multiply, Return
 from windlass.ops.movement import slice_along
@@ -58,6 +63,47 @@ def test_each_device_is_sent_the_row_that_it_needs(width: int) -> None:
         Return((smooth(fill(u, 0, width), 0, width),))
     module = Module([Function("main", block)])
     assert traffic_of(module, LINE) == (2 * width * 8, 2)
+
+
+def test_ghost_cells_go_with_the_halo_of_the_stencil_that_reads_them() -> None:
+    """What is sent is 3 of a device's 16 cells, though ghost cells are 6 from the cells that they repeat."""
+    block = Block([tensor_type((64,), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        Return((smooth(fill(u, 0, 3), 0, 3),))
+    module = Module([Function("main", block)])
+    assert traffic_of(module, LINE) == (2 * 3 * 8, 2)
+
+
+def test_boxes_that_are_put_together_hold_the_same_for_each_device() -> None:
+    draw = random.Random(5)
+    divisions = (Division(("x",), 2, 4), Division(("y",), 2, 3), None)
+
+    def held(boxes: Mapping[Extents, Sharers]) -> set[tuple[int, ...]]:
+        """For each device, by its parts, the positions that it needs."""
+        return {
+            (first, second, i, j)
+            for (rows, columns, _), sharers in boxes.items()
+            for first, second in itertools.product(range(2), repeat=2)
+            if sharers[0] >> first & 1 and sharers[1] >> second & 1
+            for i, j in itertools.product(range(rows[0], 4 + rows[1]), range(columns[0], 3 + columns[1]))
+        }
+
+    for _ in range(50):
+        boxes: dict[Extents, Sharers] = {}
+        for _ in range(draw.randint(1, 20)):
+            (low, high), (left, right) = (sorted(draw.sample(range(-3, 9), 2)) for _ in range(2))
+            box = ((low, high - 4), (left, right - 3), (0, 0))
+            boxes.setdefault(box, (draw.choice((EVERY, 1, 2)), draw.choice((EVERY, 1, 2)), EVERY))
+        found = put_together(boxes, divisions)
+        assert len(found) <= len(boxes)
+        assert held(boxes) <= held(found)
+        if all(sharers == (EVERY,) * 3 for sharers in boxes.values()):
+            assert held(boxes) == held(found)
+    lines = {((k, k - 3), (0, 0), (0, 0)): (EVERY, 1, EVERY) for k in range(-2, 6)}
+    assert put_together({**lines, ((0, -2), (0, 0), (0, 0)): (1, 1, EVERY)}, divisions) == {
+        ((-2, 2), (0, 0), (0, 0)): (EVERY, 1, EVERY)
+    }
 
 
 def test_corners_of_ghost_cells_go_along() -> None:

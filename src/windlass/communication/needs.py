@@ -55,6 +55,41 @@ def add_box(boxes: dict[Extents, Sharers], box: Extents, sharers: Sharers) -> No
         boxes[box] = tuple([own | other for own, other in zip(known, sharers, strict=True)])
 
 
+def put_together(boxes: Mapping[Extents, Sharers], divisions: Divisions) -> dict[Extents, Sharers]:
+    """Fewer boxes of the same positions for the same devices: neighbours are one, and none lies within another."""
+    found = dict(boxes)
+    for axis, division in enumerate(divisions):
+        if division is None:
+            continue
+        lines: dict[tuple[Extents, Sharers], list[tuple[int, int]]] = {}
+        for box, sharers in found.items():
+            lines.setdefault(((*box[:axis], *box[axis + 1 :]), sharers), []).append(box[axis])
+        found.clear()
+        for (rest, sharers), places in lines.items():
+            for place in _joined(sorted(places), division.length):
+                add_box(found, (*rest[:axis], place, *rest[axis:]), sharers)
+    for box, sharers in list(found.items()):
+        if any(
+            box != other
+            and all(low <= first and limit <= high for (first, limit), (low, high) in zip(box, other, strict=True))
+            and all(own & parts == own for own, parts in zip(sharers, found[other], strict=True))
+            for other in found
+        ):
+            del found[box]
+    return found
+
+
+def _joined(places: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    """Of positions in order those that meet as one."""
+    found: list[tuple[int, int]] = []
+    for first, limit in places:
+        if found and first <= length + found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], limit)
+        else:
+            found.append((first, limit))
+    return found
+
+
 @dataclass
 class Halo:
     """A device's part of an array, and what is needed of it: each of `boxes`, though not what is between them."""

@@ -157,7 +157,7 @@ class Selection:
                     is_settled = False
                     break
                 width = stage.width()
-                if width > WIDE and self._delay(stage, number):
+                if (width > 1 or stage.share() > WIDE) and self._delay(stage, number):
                     is_settled = False
                     break
                 if width > 1 or not stage.outputs or self._is_as_well_left(stage):

@@ -14,7 +14,7 @@ from windlass.communication.halo_exchange import Channels, count_traffic, exchan
 from windlass.communication.invariants import Invariants, Unchanged, find_unchanged
 from windlass.communication.local_regions import embed, extended_shape, local_shape, make_region, whole_shape
 from windlass.communication.machines import Machine
-from windlass.communication.needs import Extents, Halo, Sharers, add_box, hull_of, may_differ
+from windlass.communication.needs import Extents, Halo, Sharers, add_box, hull_of, may_differ, put_together
 from windlass.communication.places import EVERY, OWN, Read, owner_of
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
@@ -45,6 +45,7 @@ class Stage:
     places: dict[Value, tuple[int, ...]] = field(default_factory=dict[Value, "tuple[int, ...]"])
     """Where each result begins in the array of the divided extent that holds it."""
     widths: dict[Value, float] = field(default_factory=dict[Value, float])
+    shares: dict[Value, float] = field(default_factory=dict[Value, float])
     """Those that were asked for."""
     strained: set[Op] = field(default_factory=set[Op])
     """Ops whose results devices have for their own positions only, where more is needed."""
@@ -102,6 +103,8 @@ class Stage:
                     add_box(needed, box, sharers)
             if not needed:
                 continue
+            if len(needed) > most:
+                needed = put_together(needed, self._divisions(step.op.results[0]))
             if len(needed) > most:
                 needed = {hull_of(needed): (EVERY,) * len(next(iter(needed)))}
             if any(box[axis] != (0, 0) for box in needed for axis in step.own):
@@ -202,6 +205,24 @@ class Stage:
                 shares.append(max(-extent[0], extent[1]) / division.length)
         self.widths[value] = max(shares)
         return self.widths[value]
+
+    def share(self) -> float:
+        """The most that a device is sent of an array from one end of an axis, as a share of what it holds there."""
+        return max(map(self.share_of, self.inputs), default=0.0)
+
+    def share_of(self, value: Value) -> float:
+        """The same of one array: what lies between strips that are sent does not count."""
+        if value not in self.shares:
+            halo = self._halo(value)
+            sizes = [
+                way.size / division.length
+                for axis, division in enumerate(halo.divisions)
+                if division is not None
+                for end in (0, 1)
+                for way in halo.ways(axis, end, ())
+            ]
+            self.shares[value] = max(sizes, default=0.0)
+        return self.shares[value]
 
     def cost(self, machine: Machine) -> float:
         """How long the exchange of halos takes, by estimate, but for what is exchanged before loops."""
