@@ -82,6 +82,25 @@ def wide_stencil(u: Any) -> Any:
     return sum((k + 1.0) * p[k : k + u.shape[0]] for k in range(7))
 
 
+@program("8", ideal=6, messages=2)
+def faces_of_a_ring(u: Any) -> Any:
+    """Of the n + 1 faces the first is the last but one, and the last is the second."""
+
+    def step(u: Any, flux: Any) -> Any:
+        flux = flux.at[1:-1].add(0.1 * (u[1:] - u[:-1]))
+        flux = flux.at[0].set(flux[-2]).at[-1].set(flux[1])
+        return u + 0.1 * (flux[1:] - flux[:-1]), flux
+
+    return repeated(step, u, jnp.zeros(65, u.dtype))[0]
+
+
+@program("8", ideal=6, messages=2)
+def open_border(u: Any) -> Any:
+    """Its ghost cells are one number, repeated."""
+    p = jnp.pad(u, 3, mode="edge")
+    return sum((k + 1.0) * p[k : k + u.shape[0]] for k in range(7)) / 28
+
+
 @program("8", ideal=1, messages=1, is_slow=True)
 def upwind(u: Any) -> Any:
     return u - 0.3 * (u - jnp.concatenate([u[:1], u[:-1]]))

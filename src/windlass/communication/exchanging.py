@@ -9,6 +9,7 @@ from windlass.communication.estimating import count_in_regions, estimate_by_xla
 from windlass.communication.known_everywhere import copy_for_each_axis
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.overlapping import write_as_overlapping
+from windlass.communication.parts_of_longer import write_parts_of_longer
 from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
@@ -22,7 +23,7 @@ from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
-WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis, write_as_overlapping)
+WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis, write_as_overlapping, write_parts_of_longer)
 MOST_ROUNDS = 50
 """Ops are written anew so often, each time as far as it is known how values are divided."""
 

@@ -1,7 +1,8 @@
 """Ops that read their neighbours in a way of their own, written as slices and what puts them together.
 
-Along axes that are divided: reads of known places (clamped, periodic, mirrored), short reversals, windows, and slices
-that cut other axes as well. What is left then moves along one axis at a time, as the region of local code wants it.
+Along axes that are divided: reads of known places (clamped, periodic, mirrored), short reversals and repetitions,
+windows, and slices that cut other axes as well. What is left then moves along one axis at a time, as the region of
+local code wants it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class _Writer:
     def write(self, function: Function) -> bool:
         count = 0
         for op in list(function.walk()):
-            if not isinstance(op, Gather | ReduceWindow | Reverse | Slice) or op.block is None:
+            if not isinstance(op, BroadcastInDim | Gather | ReduceWindow | Reverse | Slice) or op.block is None:
                 continue
             with Builder(op.block, before=op, source=op.source):
                 found = self._written(op)
@@ -66,11 +67,13 @@ class _Writer:
                 count += 1
         return count > 0
 
-    def _written(self, op: Gather | ReduceWindow | Reverse | Slice) -> Value | None:
+    def _written(self, op: BroadcastInDim | Gather | ReduceWindow | Reverse | Slice) -> Value | None:
         divided = self._divided(op.operands[0])
         if not divided:
             return None
         match op:
+            case BroadcastInDim():
+                return _few_times(op, divided)
             case Gather():
                 return _slices_of_known_places(op, divided)
             case ReduceWindow():
@@ -107,6 +110,16 @@ class _Writer:
 def _slice(value: Value, bounds: list[tuple[int, int, int]]) -> Value:
     starts, limits, strides = zip(*bounds, strict=True)
     return Slice(value, starts, limits, strides)
+
+
+def _few_times(op: BroadcastInDim, divided: list[int]) -> Value | None:
+    """What is repeated a few times along a divided axis, as the ghost cells of an open border are, put together."""
+    found = op.operand
+    for axis in divided:
+        place = op.broadcast_dimensions[axis]
+        if found.shape[axis] < op.shape[place] <= MOST_PIECES:
+            found = Concatenate((found,) * op.shape[place], axis)
+    return None if found is op.operand else BroadcastInDim(found, op.shape, op.broadcast_dimensions)
 
 
 def _slices_in_reverse(op: Reverse, divided: list[int]) -> Value | None:

@@ -35,7 +35,7 @@ def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
         builder = Builder(block, op, op.source)
         builder.placed, builder.made_by = placed, ("needed_parts",)
         with builder:
-            part = _compute_part(op, box)
+            part = compute_part(op, box)
         if part is None:
             for each in reversed(placed):
                 each.erase()
@@ -72,7 +72,7 @@ def _find_needed(block: Block, op: Op) -> ElementBox | None:
     return box if size <= LARGEST_PART * op.tensor.size else None
 
 
-def _compute_part(op: Op, box: ElementBox) -> Value | None:
+def compute_part(op: Op, box: ElementBox) -> Value | None:
     """The elements of a value in a box; None where it isn't known how they are computed."""
     if isinstance(op, Elementwise):
         if any(operand.shape not in (op.shape, ()) for operand in op.operands):
