@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,33 @@ import numpy as np
 from windlass.communication.halo_exchange import FIRST_FOR_FOLDS
 from windlass.communication.propagation import CONSTRAINT
 from windlass.ir import Block, Function, Value
-from windlass.ops import Add, AllReduce, AllToAll, CollectivePermute, Maximum, Opaque, PartitionId, While
+from windlass.ops import (
+    Add,
+    AllReduce,
+    AllToAll,
+    And,
+    Case,
+    CollectivePermute,
+    If,
+    Maximum,
+    Minimum,
+    Multiply,
+    Opaque,
+    Or,
+    PartitionId,
+    While,
+)
 from windlass.ops.evaluation import Scope
 from windlass.ops.shardings import MANUAL, Sharding, sharding_of
 
+FOLDS: dict[Any, Any] = {
+    Add: np.add,
+    Multiply: np.multiply,
+    Maximum: np.maximum,
+    Minimum: np.minimum,
+    And: np.bitwise_and,
+    Or: np.bitwise_or,
+}
 POISON = 1e30
 """What stands in halos where there is no neighbour: if it reached a result, it would be seen."""
 
@@ -39,8 +63,12 @@ def _run(block: Block, arrays: Sequence[Any], outside: Mapping[Value, Any]) -> l
             results = operands
             while _run(op.cond.block, results, known)[0]:
                 results = _run(op.body.block, results, known)
+        elif isinstance(op, If | Case):
+            number = int(operands[0])
+            branches = op.branches if isinstance(op, Case) else (op.false_branch, op.true_branch)
+            results = _run(branches[number if 0 <= number < len(branches) else -1].block, [], known)
         else:
-            found = op.evaluate(*operands, **({"scope": Scope()} if getattr(op, "needs_scope", False) else {}))
+            found = op.evaluate(*operands, **({"scope": Scope(known)} if getattr(op, "needs_scope", False) else {}))
             results = found if isinstance(found, tuple) else (found,)
         known.update(zip(op.results, results, strict=True))
     raise AssertionError("the block ends with no values")
@@ -83,15 +111,15 @@ def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]
             sources = {target: source for source, target in op.source_target_pairs}
             for number, values in enumerate(local):
                 is_face = op.channel_handle is not None and op.channel_handle[0] < FIRST_FOR_FOLDS
-                poison = POISON if sent[number].dtype.kind == "f" else 99
+                kind = sent[number].dtype.kind
+                poison = 99 if kind in "biu" else POISON
                 nothing = np.full_like(sent[number], poison if is_face else 0)
                 values[op] = sent[sources[number]] if number in sources else nothing
             continue
         if isinstance(op, AllReduce):
-            assert op.combiner in (Add, Maximum)
+            fold = FOLDS[op.combiner]
             for group in op.replica_groups:
-                everything = [local[number][op.inputs[0]] for number in group]
-                found = sum(everything) if op.combiner is Add else np.max(everything, axis=0)
+                found = functools.reduce(fold, [local[number][op.inputs[0]] for number in group])
                 for number in group:
                     local[number][op.results[0]] = np.asarray(found)
             continue
@@ -106,7 +134,7 @@ def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]
                 values[op] = np.array(number, np.uint32)
                 continue
             operands = [values[operand] for operand in op.operands]
-            found = op.evaluate(*operands, **({"scope": Scope()} if getattr(op, "needs_scope", False) else {}))
+            found = op.evaluate(*operands, **({"scope": Scope(values)} if getattr(op, "needs_scope", False) else {}))
             values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
     raise AssertionError("the region ends with no values")
 

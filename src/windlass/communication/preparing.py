@@ -157,8 +157,8 @@ def _fold_of_slices(op: ReduceWindow, divided: list[int]) -> Value | None:
         found = pieces[0]
         for piece in pieces[1:]:
             found = combiner(found, piece)
-    rest = [axis for axis in range(len(op.padding)) if axis not in axes]
-    if any(op.window_dimensions[axis] > 1 or any(op.padding[axis]) for axis in rest):
+    ways = zip(op.window_dimensions, op.window_strides, op.base_dilations, op.padding, strict=True)
+    if any(way != (1, 1, 1, (0, 0)) for axis, way in enumerate(ways) if axis not in axes):
         windows, dilations = (
             tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
             for sizes in (op.window_dimensions, op.window_dilations)

@@ -167,6 +167,8 @@ class Stage:
                         own = (*sharers[:axis], parts & sharers[axis], *sharers[axis + 1 :])
                         add_box(clipped, (*box[:axis], place, *box[axis + 1 :]), own)
             boxes = clipped
+        if not boxes:
+            return  # what matters nowhere is not taken at all
         found = self.boxes.setdefault(read.base, {})
         moves = list(zip(read.axes, read.distances, strict=True))
         whole = [own for own, axis in enumerate(read.axes) if axis is None]
