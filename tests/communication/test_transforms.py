@@ -61,6 +61,8 @@ CASES: tuple[Case, ...] = (
     ("a batch, last axis", of_kind("FFT", 8), PLANE, (8, 6, 8), (X, (), Y), C, 2 * 16 * 48 * 1 / 2, 2),
     ("filtered", filtered, LINE, (16, 12), (X, ()), R, 2 * 16 * 32 * 3 / 4, 2),
     ("filtered, both divided", filtered, PLANE, (16, 16), (X, Y), R, 2 * (8 * 32 / 2 + 16 * 32 * 7 / 8), 4),
+    # Seventeen numbers of half a spectrum are divided as eighteen; what is transformed back goes the way that it came.
+    ("filtered, pencils", filtered, PLANE, (16, 16, 32), (X, Y, ()), R, 2 * 16 * 576 * (1 / 2 + 3 / 4), 4),
     ("then a difference", filtered_and_differenced, LINE, (16, 12), (X, ()), R, 2 * 16 * 32 * 3 / 4 + 8 * 12, 3),
     ("kept as well", filtered_beside_spectrum, LINE, (16, 12), (X, ()), C, 3 * 16 * 48 * 3 / 4, 3),
 )  # fmt: skip

@@ -53,7 +53,7 @@ class Atlas:
 
     mesh: Mesh
     unit: int
-    """What such an axis becomes a multiple of."""
+    """What such an axis becomes a multiple of: only what divides that can divide the axis."""
 
     def parts(self, names: tuple[str, ...]) -> int:
         return self.mesh.size(names)
@@ -71,9 +71,14 @@ class Atlas:
                 for names in itertools.permutations(layout[source][kept:]):
                     after = list(layout)
                     after[source], after[to] = layout[source][:kept], (*layout[to], *names)
-                    if sizes[to] >= self.parts(after[to]) and all(
-                        not own or not other or self.extent(size, own) == self.extent(size, other)
-                        for size, own, other in zip(sizes, layout, after, strict=True)
+                    parts = self.parts(after[to])
+                    if (
+                        sizes[to] >= parts
+                        and (sizes[to] % parts == 0 or self.unit % parts == 0)
+                        and all(
+                            not own or not other or self.extent(size, own) == self.extent(size, other)
+                            for size, own, other in zip(sizes, layout, after, strict=True)
+                        )
                     ):
                         count = self.parts(names)
                         extents = map(max, self.extents(sizes, layout), self.extents(sizes, tuple(after)))
@@ -81,8 +86,14 @@ class Atlas:
                         yield share * (count - 1) / count, tuple(after)
 
 
-State = tuple[Layout, frozenset[int]]
-"""A layout, and the axes that are still to be transformed."""
+class State(NamedTuple):
+    """Which transform of several, a layout, and the axes that are still to be transformed then."""
+
+    number: int
+    layout: Layout
+    remaining: frozenset[int]
+
+
 Ways = dict[State, tuple[float, State]]
 """For each state that can be reached what that costs, and the state before it."""
 

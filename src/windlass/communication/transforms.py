@@ -6,6 +6,7 @@ needs it there: what is computed of a spectrum element by element, and transform
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -34,6 +35,8 @@ class Moved(NamedTuple):
     shape: Sizes
     home: Layout
     """How the value is divided where it is needed as it is."""
+    atlas: Atlas
+    """By how much axes are longer."""
 
 
 def write_transforms_by_axis(function: Function, propagation: Propagation) -> bool:
@@ -88,22 +91,25 @@ class _Writer:
         is_whole = all(each is None or each.extent == size for each, size in zip(divisions, value.shape, strict=True))
         return layout_of(divisions) if is_whole else None
 
-    def _atlas(self, layout: Layout) -> Atlas:
-        return Atlas(self.mesh, self.mesh.size(tuple(name for names in layout for name in names)))
+    def _atlases(self, layout: Layout) -> list[Atlas]:
+        """Axes may be longer by few elements, for few divisors, or by more."""
+        names = [name for each in layout for name in each]
+        chosen = (each for count in range(1, len(names) + 1) for each in itertools.combinations(names, count))
+        return [Atlas(self.mesh, unit) for unit in sorted({self.mesh.size(each) for each in chosen})]
 
     def _restore(self, value: Value) -> Value:
         """The value as it is, after the op that gave it."""
         if value not in self.restored:
             moved, owner = self.moved[value], owner_of(value)
             assert owner is not None and owner.block is not None
-            atlas, whole = self._atlas(moved.layout), moved.whole
+            atlas, whole = moved.atlas, moved.whole
             with Builder(owner.block, before=owner.next, source=owner.source):
-                found = cheapest_ways((moved.layout, DONE), lambda state: _steps_of(atlas, moved.shape, state))
+                here, home = State(0, moved.layout, DONE), State(0, moved.home, DONE)
+                found = cheapest_ways(here, lambda state: _steps_of(atlas, moved.shape, state))
                 # Half a spectrum may have a length that does not lie there.
-                home = (moved.home, DONE)
                 is_even = atlas.extents(moved.shape, moved.home) == moved.shape
-                for layout, _ in way_to(home, found)[1:] if is_even and home in found else ():
-                    whole = self._move(whole, moved.shape, atlas, layout)
+                for state in way_to(home, found)[1:] if is_even and home in found else ():
+                    whole = self._move(whole, moved.shape, atlas, state.layout)
                 self.restored[value] = _cut(whole, moved.shape)
         return self.restored[value]
 
@@ -138,17 +144,17 @@ class _Writer:
     def _transform(self, op: Fft) -> Moved | None:
         known = self.moved.get(op.operand)
         layout = known.layout if known is not None else self._layout(op.operand)
-        rank = len(op.shape)
-        axes = frozenset(range(rank - len(op.fft_length), rank))
-        if layout is None or rank > MOST_AXES or not all(op.shape):
+        axes = _axes_of(op)
+        if layout is None or len(op.shape) > MOST_AXES or not all(op.shape):
             return None
         if known is None and not any(layout[axis] for axis in axes):
             return None
         home = layout if known is None else known.home
-        atlas = self._atlas(layout)
-        way = self._way(op, atlas, layout, home, axes)
-        if way is None:
+        atlases = self._atlases(layout) if known is None else [known.atlas]
+        ways = [(found, each) for each in atlases if (found := self._way(op, each, layout, home)) is not None]
+        if not ways:
             return None
+        (_, way), atlas = min(ways, key=lambda each: each[0][0])
         whole = op.operand if known is None else known.whole
         remaining = axes
         for number, (layout, after) in enumerate(way):
@@ -156,35 +162,72 @@ class _Writer:
                 whole = self._move(whole, _sizes(op, remaining), atlas, layout)
             whole, remaining = self._transform_whole(op, whole, layout, remaining)
             assert remaining == after
-        return Moved(whole, way[-1][0], op.shape, home)
+        return Moved(whole, layout, op.shape, home, atlas)
 
-    def _way(self, op: Fft, atlas: Atlas, layout: Layout, home: Layout, axes: frozenset[int]) -> list[State] | None:
-        """The layouts to go through, and what is to be transformed after each: what costs least, the way home too."""
-        itemsize, real = op.operand.tensor.numpy_dtype.itemsize, op.fft_type == "RFFT"
+    def _way(
+        self, op: Fft, atlas: Atlas, layout: Layout, home: Layout
+    ) -> tuple[tuple[float, float], list[tuple[Layout, frozenset[int]]]] | None:
+        """The layouts to go through, and what is to be transformed after each; None where there is no way.
 
-        def after(layout: Layout, remaining: frozenset[int]) -> State:
-            for group in _groups(op, layout, remaining):
+        That is what costs least with what follows: another transform of what is computed of this one, and the way home
+        from the last. That cost comes first, with the way home and without.
+        """
+        following, is_needed = self._following(op)
+        transforms = [op, *following]
+
+        def after(number: int, layout: Layout, remaining: frozenset[int]) -> State:
+            for group in _groups(transforms[number], layout, remaining):
                 remaining -= group
-            return layout, remaining
+            if not remaining and number + 1 < len(transforms):
+                return after(number + 1, layout, _axes_of(transforms[number + 1]))
+            return State(number, layout, remaining)
+
+        def find_homes(made: Fft) -> dict[Layout, float]:
+            size = made.tensor.numpy_dtype.itemsize
+            found = cheapest_ways(State(0, home, DONE), lambda state: _steps_of(atlas, made.shape, state))
+            return {state.layout: size * cost for state, (cost, _) in found.items()}
+
+        last = len(transforms) - 1
+        homes, homes_between = find_homes(transforms[last]), find_homes(op) if is_needed and last else {}
 
         def steps(state: State) -> Iterator[tuple[float, State]]:
-            layout, remaining = state
+            own = transforms[state.number]
             # A transform of real numbers makes complex ones of them.
-            size = itemsize * (2 if real and len(layout) - 1 not in remaining else 1)
-            for share, following in atlas.steps(_sizes(op, remaining), layout):
-                yield share * size, after(following, remaining)
+            is_complex = own.fft_type == "RFFT" and len(layout) - 1 not in state.remaining
+            size = own.operand.tensor.numpy_dtype.itemsize * (2 if is_complex else 1)
+            for share, to in atlas.steps(_sizes(own, state.remaining), state.layout):
+                found = after(state.number, to, state.remaining)
+                between = homes_between.get(to, math.inf) if is_needed and found.number > state.number else 0
+                yield share * size + between, found
 
-        found = cheapest_ways(after(layout, axes), steps)
-        ends = [state for state in found if not state[1]]
+        found = cheapest_ways(after(0, layout, _axes_of(op)), steps)
+        ends = [state for state in found if state.number == last and not state.remaining]
         if not ends:
             return None
-        back = cheapest_ways((home, DONE), steps)
 
         def cost(state: State) -> tuple[float, float]:
             there = found[state][0]
-            return there + (back[state][0] if state in back else math.inf), there
+            return there + homes.get(state.layout, math.inf), there
 
-        return way_to(min(ends, key=cost), found)
+        best = min(ends, key=cost)
+        way = [(state.layout, state.remaining if not state.number else DONE) for state in way_to(best, found)]
+        count = next((place + 1 for place, (_, remaining) in enumerate(way) if not remaining), len(way))
+        return cost(best), way[:count]
+
+    def _following(self, op: Fft) -> tuple[list[Fft], bool]:
+        """The transform of what is computed of this one, if there is one, and whether it is needed as it is, too."""
+        following: list[Fft] = []
+        is_needed = False
+        values: list[Value] = [op]
+        for value in values:
+            for user in value.uses:
+                if isinstance(user, Fft):
+                    following.append(user)
+                elif isinstance(user, Elementwise) and len(user.results) == 1:
+                    values += [each for each in user.results if each not in values]
+                else:
+                    is_needed = True
+        return following[:1], is_needed or not following
 
     def _transform_whole(
         self, op: Fft, whole: Value, layout: Layout, remaining: frozenset[int]
@@ -208,8 +251,13 @@ class _Writer:
 
 
 def _steps_of(atlas: Atlas, sizes: Sizes, state: State) -> Iterator[tuple[float, State]]:
-    layout, remaining = state
-    return ((share, (following, remaining)) for share, following in atlas.steps(sizes, layout))
+    return ((share, state._replace(layout=following)) for share, following in atlas.steps(sizes, state.layout))
+
+
+def _axes_of(op: Fft) -> frozenset[int]:
+    """The axes that it transforms."""
+    rank = len(op.shape)
+    return frozenset(range(rank - len(op.fft_length), rank))
 
 
 def _groups(op: Fft, layout: Layout, remaining: frozenset[int]) -> list[frozenset[int]]:
