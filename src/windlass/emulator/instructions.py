@@ -20,7 +20,7 @@ from windlass.emulator.intrinsics import (
     fits,
     write_runtime_call,
 )
-from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic, ordering_zeros
+from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic, ordering_zeros, rounding_before_conversion
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
 from windlass.emulator.speculation import SpeculatedChoice, speculated_loads
 from windlass.llvm.names import NAME, strip_quotes
@@ -360,7 +360,7 @@ class FunctionRewriter:
         return shift(self.result or "", opcode, rest, self._fresh)
 
     def _to_integer(self, opcode: str, rest: str) -> list[str]:
-        lines, declaration = convert_to_integer(self.result or "", opcode, rest)
+        lines, declaration = convert_to_integer(self.result or self._fresh(), opcode, rest)
         if declaration is not None:
             self.shared.declared[declaration.split()[2].split("(")[0]] = declaration
         return lines
@@ -463,6 +463,13 @@ class FunctionRewriter:
     ) -> list[str] | None:
         """Calls that are neither the runtime's nor left alone."""
         values = [f"{kind} {value}" for kind, value, _ in arguments]
+        kind = arguments[0][0] if len(arguments) == 1 else ""
+        rounding = rounding_before_conversion(name, kind)
+        if rounding is not None:
+            self.shared.declared[f"@{rounding}"] = f"declare {kind} @{rounding}({kind})"
+            whole = self._fresh()
+            text = f"  {whole} = call {kind} @{rounding}({values[0]})"
+            return [text, *self._to_integer("fptosi", f"{kind} {whole} to {result_type}")]
         if name.startswith(("llvm.memcpy.", "llvm.memmove.")):
             size = self._widen(arguments[2])
             site = self._site("copy", pointer=arguments[0][1])

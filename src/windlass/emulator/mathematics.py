@@ -6,6 +6,7 @@ declared with other types, is not called: a kernel computes, and reaches nothing
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,6 +86,23 @@ def is_known_intrinsic(name: str) -> bool:
     return name.startswith("llvm.") and any(
         ".".join(words[:count]) in _INTRINSICS for count in range(1, len(words) + 1)
     )
+
+
+_ROUNDED_TO_INTEGERS = re.compile(r"(?:llvm\.)?l?l(rint|round)(f|\.i(?:32|64)\.f(?:32|64))?")
+
+
+def rounding_before_conversion(name: str, kind: str) -> str | None:
+    """The intrinsic that rounds as `lround` and its kin do, before the result becomes an integer by saturation.
+
+    C leaves open what they give of what fits no integer, and CPUs give other numbers than GPUs.
+
+    >>> rounding_before_conversion("llvm.llrint.i64.f64", "double"), rounding_before_conversion("lroundf", "float")
+    ('llvm.rint.f64', 'llvm.round.f32')
+    >>> rounding_before_conversion("round", "double")
+    """
+    found = _ROUNDED_TO_INTEGERS.fullmatch(name)
+    suffix = {"float": "f32", "double": "f64"}.get(kind)
+    return f"llvm.{found[1]}.{suffix}" if found and suffix else None
 
 
 _ORDERING_ZEROS = {"llvm.minnum.": "llvm.minimumnum.", "llvm.maxnum.": "llvm.maximumnum."}

@@ -150,7 +150,10 @@ def clang_reading(
         if define:
             # After our headers, which no macro of the user's may change.
             prologue = folder / "defines.h"
-            prologue.write_text("".join(_macro(key, value) for key, value in define.items()), "utf-8")
+            lines = [_macro(key, value) for key, value in define.items()]
+            if "NDEBUG" in define:
+                lines.append("#include <assert.h>\n")
+            prologue.write_text("".join(lines), "utf-8")
             macros = ["-include", str(prologue)]
         listed = folder / "read"
         listing = ["-dependency-file", str(listed), "-MT", "unit", "-sys-header-deps"]

@@ -19,3 +19,4 @@
 #include "windlass/runtime_types.h"
 #include "windlass/runtime_api.h"
 #include "windlass/textures.h"
+#include "assert.h"
