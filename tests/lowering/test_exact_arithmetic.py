@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 from jax import lax
 
+from windlass.facts.cost import GPU
 from windlass.ir import Module
+from windlass.lowering.exact_arithmetic import keep_float_results
+from windlass.ops import Divide, ReducePrecision, Sqrt
+from windlass.ops.evaluation import evaluate_function
 from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.program import TensorProgram
 
@@ -113,6 +117,48 @@ def test_divisions_are_numpys(name: str) -> None:
     function = (lambda a, s: a / f(3)) if name == "constant" else (lambda a, s: a / s)
     (result,) = programs_of(function, a, divisor)[1].jitted()(a, divisor)
     np.testing.assert_array_equal(np.asarray(result), a / divisor)
+
+
+GPU_CASES: dict[str, Callable[..., Any]] = {
+    "quotient": lambda a, b, c: a / b + c,
+    "quotients in a loop": lambda a, b, c: lax.fori_loop(0, 3, lambda _, x: x / b / f(3), a),
+    "root": lambda a, b, c: lax.sqrt(lax.abs(a)) - c,
+    "quotient by a root": lambda a, b, c: a / lax.sqrt(lax.abs(b)),
+    "bfloat16": lambda a, b, c: (a.astype(jnp.bfloat16) / b.astype(jnp.bfloat16)).astype(f),
+    "float16": lambda a, b, c: lax.sqrt(a.astype(np.float16)) / b.astype(np.float16),
+}
+
+
+@pytest.mark.parametrize("case", GPU_CASES)
+def test_quotients_and_roots_for_gpus_are_those_of_float32(case: str) -> None:
+    """XLA's GPU compiler has them within 2 units in the last place only: they are computed in float64."""
+    a, b, c = samples(np.float32)
+    a[:6], b[:6] = (0, -0.0, np.inf, np.nan, 1e-40, 3e38), (-1, 3, -np.inf, 1, 3, 1e-3)
+    traced = jax.jit(GPU_CASES[case], keep_unused=True).trace(a, b, c)
+    main = import_lowered("case", traced.lower()).main
+    main.name = "case"
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        (expected,) = evaluate_function(main, a, b, c)
+        keep_float_results(main, GPU)
+        assert {op.dtype for op in main.body.walk() if isinstance(op, Divide | Sqrt)} == {"f64"}
+        (result,) = evaluate_function(main, a, b, c)
+        np.testing.assert_array_equal(np.asarray(result), expected)
+        (result,) = TensorProgram(Module([main])).jitted()(a, b, c)
+        np.testing.assert_array_equal(np.asarray(result)[5:], expected[5:])  # the fifth is subnormal
+
+
+def test_roundings_to_narrower_floats_are_kept_on_gpus() -> None:
+    """XLA's GPU compiler leaves out a conversion to a narrower float and back."""
+    with jax.enable_x64(True):
+        a = samples(np.float64)[0]
+        traced = jax.jit(lambda a: a.astype(f).astype(np.float64) + a.astype(jnp.bfloat16).astype(f)).trace(a)
+        main = import_lowered("case", traced.lower()).main
+        keep_float_results(main, GPU)
+        assert sum(isinstance(op, ReducePrecision) for op in main.body) == 2
+        (result,) = evaluate_function(main, a)
+        np.testing.assert_array_equal(
+            np.asarray(result), a.astype(f).astype(float) + np.asarray(jnp.asarray(a, jnp.bfloat16), f)
+        )
 
 
 def test_loops_and_branches_are_protected() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from windlass.communication import exchange_halos_in
+from windlass.facts.cost import CPU
 from windlass.ir import Block, Builder, Function, Module
 from windlass.ir.types import tensor_type
 from windlass.lowering.exact_arithmetic import keep_float_results
@@ -24,7 +25,7 @@ def test_no_product_in_a_region_meets_a_sum(leaves: bool) -> None:
     sharding = Sharding(Mesh((("x", 4),)), (("x",),))
     exchanged = exchange_halos_in(Module([Function("main", block)], "program"), [sharding])
     assert exchanged is not None
-    keep_float_results(exchanged.main)
+    keep_float_results(exchanged.main, CPU)
     (region,) = [op for op in exchanged.main.body if isinstance(op, Opaque) and op.operation == MANUAL]
     (found,) = [op for op in region.bodies[0].block if isinstance(op, Multiply) and op.dtype == "f64"]
     assert [type(user) for user in found.uses] == [Add]  # with a zero that no compiler sees through

@@ -11,6 +11,10 @@ program inside someone else's `jax.jit` could set (docs/decisions/0005-float-res
   costs nothing.
 * A constant plus such a zero is the same number, but not a constant that could be folded.
 
+XLA's GPU compiler contracts nothing, but gives quotients and roots of float32 within 2 units in the last place
+(`div.full.f32`), and leaves out a rounding to a narrower float and back. There they are computed in float64 and rounded
+once; and a rounding is said once more, by an op that XLA keeps.
+
 The zero is made from a value that is known at run time only, the number m of the replica, in a way that always gives
 -0.0: m·(m+1) mod 2 is 0, which no compiler proves. (An argument of the program would not do: inside a user's program it
 may be a constant, and reading an array that is updated in place would make XLA copy it.)
@@ -23,6 +27,7 @@ from collections.abc import Container, Iterator
 
 import numpy as np
 
+from windlass.facts.cost import Device
 from windlass.facts.decisions import find_deciding
 from windlass.facts.ranges import range_of
 from windlass.ir import Argument, Block, Builder, Function, Op, Result, TensorType, Value
@@ -103,25 +108,30 @@ SMALLEST_NORMAL = 2.0**-126
 SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 
 
-def keep_float_results(function: Function) -> None:
-    """Put the function, in place, into a form in which XLA keeps each float operation as it is written."""
-    _protect_block(function.body, _Zeros(function.body), is_entry=True)
+def keep_float_results(function: Function, device: Device) -> None:
+    """Put the function, in place, into a form in which XLA, for the device, keeps each float operation as written."""
+    _protect_block(function.body, _Zeros(function.body, device), is_entry=True)
 
 
-def keep_decisions(function: Function) -> None:
+def keep_decisions(function: Function, device: Device) -> None:
     """The same for the operations that decide (see `windlass.facts.decisions`): others are left to XLA."""
     deciding = find_deciding(function.body)
     if deciding:
-        _protect_block(function.body, _Zeros(function.body, only=deciding), is_entry=True)
+        _protect_block(function.body, _Zeros(function.body, device, only=deciding), is_entry=True)
 
 
 class _Zeros:
     """Negative zeros that no compiler sees through, one for each element type, made when first needed."""
 
     def __init__(
-        self, block: Block, passed: dict[str, Value] | None = None, only: Container[Value] | None = None
+        self,
+        block: Block,
+        device: Device,
+        passed: dict[str, Value] | None = None,
+        only: Container[Value] | None = None,
     ) -> None:
         self.block = block
+        self.device = device
         self.only = only
         """The ops that are protected; None: all."""
         self.made: dict[str, Value] = passed or {}
@@ -187,11 +197,11 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
         elif isinstance(op, Opaque) and op.operation == MANUAL:
             for region in op.bodies:
                 # It sees nothing of what is around it, and what it gives may be added to something there.
-                _protect_block(region.block, _Zeros(region.block), is_entry=True)
+                _protect_block(region.block, _Zeros(region.block, zeros.device), is_entry=True)
         elif not zeros.protects(op):
             continue
         elif isinstance(op, Convert):
-            _keep_rounding(op)
+            _keep_rounding(op, zeros.device)
         elif isinstance(op, Scatter):
             _keep_sums_apart(op)
         elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
@@ -217,6 +227,9 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
             _hide_constants(op, zeros)
             _guard_operands(op, QUOTIENT_RISKS, zeros)
             _spread_divisor(op, zeros)
+            _compute_in_double(op, zeros)
+        case Sqrt():
+            _compute_in_double(op, zeros)
         case Add() | Subtract():
             _hide_constants(op, zeros)
         case Log():
@@ -229,17 +242,20 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
 
 def _protect_loop(loop: While, zeros: _Zeros) -> None:
     """Protect a loop's body, handing the zeros in as values that the loop carries unchanged."""
-    touched = {
-        op.type.dtype: isinstance(op, Divide)
-        for op in sorted(loop.body.walk(), key=lambda op: isinstance(op, Divide))
+    computed = [
+        op
+        for op in loop.body.walk()
         if zeros.protects(op)
-        and isinstance(op, Multiply | Square | ErfInv | Divide | Add | Subtract | Log | Power)
+        and isinstance(op, Multiply | Square | ErfInv | Divide | Add | Subtract | Log | Power | Sqrt)
         and isinstance(op.type, TensorType)
         and op.type.dtype in PROTECTED
-    }
-    if not touched:
+    ]
+    if not computed:
         return
-    masks = {f"ui{bit_width(dtype)}" for dtype, has_quotients in touched.items() if has_quotients}
+    touched = {op.dtype for op in computed}
+    if zeros.device.name == "gpu" and any(isinstance(op, Divide | Sqrt) for op in computed):
+        touched.add("f64")
+    masks = {f"ui{bit_width(op.dtype)}" for op in computed if isinstance(op, Divide)}
     needed = [*sorted(touched), *sorted(masks)]
     outer = [zeros.mask(int(each[2:])) if each in masks else zeros.of(each) for each in needed]
     copies: dict[Value, Value] = {}
@@ -253,7 +269,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
     with Builder(body.block, before=old_return):
         Return((*old_return.operands, *inner.values()))
     old_return.erase()
-    _protect_block(body.block, _Zeros(body.block, inner, only), is_entry=False)
+    _protect_block(body.block, _Zeros(body.block, zeros.device, inner, only), is_entry=False)
     assert loop.block is not None
     with Builder(loop.block, before=loop, source=loop.source):
         protected = While(cond, body, (*loop.operands, *outer))
@@ -332,17 +348,48 @@ def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
         user.replace_operand(op, kept)
 
 
-def _keep_rounding(op: Convert) -> None:
+def _keep_rounding(op: Convert, device: Device) -> None:
     """Have what is computed in a small type rounded to it before it becomes another float."""
     operand = op.operand
-    dtype = operand.dtype
-    if dtype not in WIDENED or not op.tensor.is_float or isinstance(_moved(operand), (Argument, *NOT_COMPUTED)):
+    dtype, source = operand.dtype, _moved(operand)
+    if not (op.tensor.is_float and operand.tensor.is_float):
         return
+    is_computed = dtype in WIDENED and not isinstance(source, (Argument, *NOT_COMPUTED))
+    if device.name == "gpu":
+        # That goes through a narrower type, too.
+        is_narrowed = isinstance(source, Convert) and bit_width(source.operand.dtype) > bit_width(dtype)
+        is_at_risk = (is_computed or is_narrowed) and bit_width(op.dtype) > bit_width(dtype)
+    else:
+        is_at_risk = is_computed
+    if is_at_risk:
+        assert op.block is not None
+        with Builder(op.block, before=op, source=op.source):
+            # XLA:CPU drops it where the type that it computes in is asked for: float32, and float16 for 8 bits.
+            is_said_again = dtype == "bf16" or device.name == "gpu"
+            same = ReducePrecision.to_own_type(operand) if is_said_again else Convert(operand, "f32")
+        op.replace_operand(operand, same)
+
+
+def _compute_in_double(op: Divide | Sqrt, zeros: _Zeros) -> None:
+    """On GPUs: divide, or take the root, in float64, and round to float32, which gives float32's own result (Figueroa,
+    "When is double rounding innocuous?", 1995), and then to what is smaller.
+
+    LLVM would make the operation in float32 of it: a zero is added before it is rounded, through which it doesn't see.
+    """
+    if zeros.device.name != "gpu" or op.dtype == "f64":
+        return
+    users = list(op.uses)
     assert op.block is not None
-    with Builder(op.block, before=op, source=op.source):
-        # XLA drops the rounding where the type that it computes in is asked for: float32, and float16 for 8 bits.
-        same = ReducePrecision.to_own_type(operand) if dtype == "bf16" else Convert(operand, "f32")
-    op.replace_operand(operand, same)
+    zeros.of("f64")
+    with Builder(op.block, before=op.next, source=op.source):
+        wide = [Convert(each, "f64") for each in op.operands]
+        found = Divide(*wide) if isinstance(op, Divide) else Sqrt(*wide)
+        rounded: Value = Convert(Add(found, zeros.beside(found)), "f32")
+        if op.dtype != "f32":
+            rounded = Convert(ReducePrecision.to_own_type(rounded), op.dtype)
+    for user in users:
+        user.replace_operand(op, rounded)
+    op.erase()
 
 
 def _keep_sums_apart(op: Scatter) -> None:

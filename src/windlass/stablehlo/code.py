@@ -15,7 +15,7 @@ from weakref import ref
 
 from windlass.autodiff.planning import Plan
 from windlass.communication.choices import Choice, tell_choice
-from windlass.facts.cost import Device
+from windlass.facts.cost import CPU, Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
@@ -201,13 +201,13 @@ class Code:
         only_decisions = self.is_derivative and not self.is_computed_otherwise
         if is_kept and only_decisions:
             for function in module.functions.values():
-                keep_decisions(function)
+                keep_decisions(function, device)
 
         def complete(form: Module) -> None:
             # What keeps numbers as they are hides what they depend on, from who looks for halos, too.
             if is_kept and not only_decisions:
                 for function in form.functions.values():
-                    keep_float_results(function)
+                    keep_float_results(function, device if self.limbs is None else CPU)
             if not self.is_given:
                 is_settled = self.limbs is not None
                 finish(form, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from windlass.communication.choices import tell_choice
-from windlass.facts.cost import Device
+from windlass.facts.cost import CPU, Device
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
@@ -46,7 +46,7 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     device = device_for(platforms)
     for each in (module, plain):
         if each is not None:
-            settle_precision(each, choices, None if surroundings.is_partitioned else device)
+            settle_precision(each, choices, None if surroundings.is_partitioned else device, device)
     until, is_settled = begun + choices.compile_seconds, choices.precision is not None
 
     def complete(form: Module) -> None:
@@ -58,16 +58,19 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     return export_bytecode(chosen, within_calls=surroundings.is_partitioned)
 
 
-def settle_precision(module: Module, choices: Choices, device: Device | None = None) -> None:
+def settle_precision(
+    module: Module, choices: Choices, written_for: Device | None = None, runs_on: Device = CPU
+) -> None:
     """Let the module compute with the floats that are asked for, and keep their results where they have to be exact."""
     if choices.precision is not None:
-        spread_module(module, choices.precision, device)
+        spread_module(module, choices.precision, written_for)
         expand_functions(module)
     if choices.deterministic:
         fix_order(module)
     if choices.exact or choices.precision is not None:
         for function in module.functions.values():
-            keep_float_results(function)
+            # Narrow floats in the place of wide ones are not to be divided in wide ones.
+            keep_float_results(function, runs_on if choices.precision is None else CPU)
 
 
 def expand_functions(module: Module) -> None:
