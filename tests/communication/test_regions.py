@@ -8,6 +8,7 @@ import pytest
 
 from tests.communication.on_devices import evaluate
 from windlass.communication import exchange_and_estimate, exchange_halos_in
+from windlass.communication.machines import Machine
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -310,6 +311,47 @@ def test_what_loops_leave_as_it_is_is_exchanged_once_before_them(passes_on: bool
     arrays = [np.random.default_rng(k).random(24) for k in range(3)]
     expected, found = (evaluate(each.main, arrays) for each in (module, exchanged))
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+
+
+def test_parts_without_elements_part_no_regions() -> None:
+    """An array rolled by 0 along an axis, and the way back of that: a pad of a part that has no elements."""
+    block = Block([tensor_type((24,), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        nothing, one = slice_along(u, 0, 24, 24), slice_along(u, 0, 0, 1)
+        rolled = Concatenate((slice_along(u, 0, 1, 24), one, nothing), 0)
+        back = Pad(nothing, Constant.of(3.0, "f64"), (0,), (24,), (0,))
+        updated = DynamicUpdateSlice(rolled, nothing, (Constant.of(4, "i32"),))
+        Return((Add(updated, back),))
+    exchanged = exchange_and_estimate(Module([Function("main", block)]), [CASES[0][1]])
+    assert exchanged is not None
+    assert exchanged.traffic == (8, 1)
+    (found,) = evaluate(exchanged.module.main, [np.arange(24.0)])
+    np.testing.assert_array_equal(found, np.roll(np.arange(24.0), -1) + 3)
+
+
+def test_the_fewest_bytes_are_those_of_each_result_exchanged_once() -> None:
+    """Of a field that is moved, changed and moved again, what it is each time goes over, not what it is made of."""
+    block = Block([tensor_type((240,), "f64")] * 2)
+    with Builder(block):
+        u, v = block.arguments
+
+        def moved(value: Value, by: int) -> Value:
+            # Both parts are changed apart, as rules leave it.
+            parts = (slice_along(value, 0, by, 240), slice_along(value, 0, 0, by))
+            return Concatenate(tuple(Multiply(part, part) for part in parts), 0)
+
+        first = Add(Multiply(u, v), moved(Add(u, v), 1))
+        second = Add(first, moved(Add(first, u), 1))
+        Return((Add(second, moved(second, 1)),))
+    module, shardings = Module([Function("main", block)]), [CASES[0][1]] * 2
+    arrays = [np.random.default_rng(k).random(240) for k in range(2)]
+    expected = evaluate(module.main, arrays)[0]
+    for machine, traffic in ((Machine("few", 1.0, 1e9), (48, 1)), (Machine("thrifty", 0.0, 1e9), (24, 3))):
+        exchanged = exchange_and_estimate(module, shardings, machine)
+        assert exchanged is not None
+        assert exchanged.traffic == traffic
+        np.testing.assert_allclose(evaluate(exchanged.module.main, arrays)[0], expected, rtol=1e-12)
 
 
 def test_what_no_region_can_do_parts_two_regions() -> None:

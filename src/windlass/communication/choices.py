@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 EXCHANGED, LEFT = "halos exchanged", "left to XLA"
+FEWEST_BYTES = " in as few bytes as may be"
 BEFORE_RULES = ", as it was before the rules"
 
 

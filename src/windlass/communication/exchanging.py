@@ -10,7 +10,12 @@ from windlass.communication.known_everywhere import copy_for_each_axis
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.overlapping import write_as_overlapping
 from windlass.communication.parts_of_longer import write_parts_of_longer
-from windlass.communication.preparing import drop_idle_broadcasts, write_as_slices, write_scatters_as_updates
+from windlass.communication.preparing import (
+    drop_empty_parts,
+    drop_idle_broadcasts,
+    write_as_slices,
+    write_scatters_as_updates,
+)
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_function
@@ -64,6 +69,7 @@ def exchange_and_estimate(
     main = copy.main
     known = _known(main, shardings)
     drop_idle_broadcasts(main)
+    drop_empty_parts(main)
     write_scatters_as_updates(main)
     copy_for_each_axis(main, lambda value: value not in known or not known[value].is_divided)
     found = propagate(main, known)

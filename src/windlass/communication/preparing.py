@@ -16,11 +16,25 @@ from numpy.typing import NDArray
 from windlass.communication.propagation import Propagation
 from windlass.facts.known_values import known_integers
 from windlass.ir import Builder, Function, Value
-from windlass.ops import BroadcastInDim, Concatenate, Gather, Pad, ReduceWindow, Reverse, Scatter, Slice
+from windlass.ops import (
+    BroadcastInDim,
+    Concatenate,
+    DynamicUpdateSlice,
+    Gather,
+    Pad,
+    ReduceWindow,
+    Reverse,
+    Scatter,
+    Slice,
+)
 from windlass.ops.combiners import is_identity
 from windlass.ops.movement import slice_along
+from windlass.rules.concatenates import concatenate_without_empty_parts
+from windlass.rules.dynamic_updates import update_of_nothing
+from windlass.rules.pads import pad_of_nothing
 from windlass.rules.scatters import update_of_known_block
 
+OF_EMPTY_PARTS = (concatenate_without_empty_parts, pad_of_nothing, update_of_nothing)
 MOST_PIECES = 12
 """So many slices, or updates, an op may become."""
 
@@ -33,6 +47,17 @@ def write_scatters_as_updates(function: Function) -> None:
             found = update_of_known_block(op, any_size=True)
         if found is not None:
             op.results[0].replace_all_uses_with(found)
+            op.erase()
+
+
+def drop_empty_parts(function: Function) -> None:
+    """Drop what has no elements, as the second part of an array that is rolled by 0: no device has a part of it."""
+    for op in [op for op in function.walk() if isinstance(op, Concatenate | DynamicUpdateSlice | Pad)]:
+        assert op.block is not None
+        with Builder(op.block, before=op, source=op.source):
+            found = next((found for rule in OF_EMPTY_PARTS if isinstance(found := rule(op), Value)), None)
+        if found is not None:
+            op.replace_all_uses_with(found)
             op.erase()
 
 

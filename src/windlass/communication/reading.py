@@ -127,6 +127,9 @@ class Reader:
     """Whether anything is folded along one."""
     embedded: Mapping[Value, tuple[int, ...]] = field(default_factory=dict[Value, "tuple[int, ...]"])
     """Where values from earlier regions that are shorter than the divided extent begin in arrays of that extent."""
+    keeps_home: bool = False
+    """Whether results of the divided extent begin at the first position, wherever what they are made of does: what is
+    read at a distance is then seen to be, where it is read."""
 
     def divisions(self, value: Value, op: Op) -> Divisions:
         found = self.propagation.divisions(value)
@@ -299,6 +302,7 @@ class Reader:
         if not masked and not pads_rest:
             self.locals[op] = Local(local.base, tuple(starts), local.is_ring)
             return
+        self._keep_home(op, starts, flags, divisions)
 
         def make(making: Making, parts: Sequence[Value]) -> list[Value]:
             part, number = parts
@@ -341,17 +345,22 @@ class Reader:
         starts[axis] = self.ring.centred(
             pieces[leader].starts[axis] - offsets[leader], op.shape[axis], axis, divisions, pieces[leader].is_ring[axis]
         )
-        reads = [
-            self._in_place(piece, starts, divisions, [-offset if each == axis else 0 for each in range(len(divisions))])
-            for piece, offset in zip(pieces, offsets, strict=True)
-        ]
+
+        def read_pieces() -> list[Read]:
+            places = ([-offset if each == axis else 0 for each in range(len(divisions))] for offset in offsets)
+            return [
+                self._in_place(piece, starts, divisions, place) for piece, place in zip(pieces, places, strict=True)
+            ]
+
         flags = [all(piece.is_ring[each] for piece in pieces) for each in range(len(divisions))]
         flags = [flag and divisions[each] is not None for each, flag in enumerate(flags)]
-        if len(set(reads)) == 1:
+        if len(set(read_pieces())) == 1:
             # All pieces are of one array, each where it is: a roll, or periodic ghost cells.
             self.locals[op] = Local(pieces[0].base, tuple(starts), pieces[0].is_ring)
             return
         flags[axis] = flags[axis] and op.shape[axis] <= division.extent
+        self._keep_home(op, starts, flags, divisions)
+        reads = read_pieces()
 
         def make(making: Making, parts: Sequence[Value]) -> list[Value]:
             found = parts[-1]
@@ -503,6 +512,7 @@ class Reader:
             # Those on a line can't be taken from elsewhere.
             given.sort(key=lambda each: each[1])
             starts[axis] = given[0][0] if given else 0
+        self._keep_home(op.results[0], starts, flags, divisions)
         reads = tuple(
             Read(
                 local.base,
@@ -654,6 +664,12 @@ class Reader:
 
     def _enter(self, value: Value, starts: Sequence[int], is_ring: Sequence[bool]) -> None:
         self.locals[value] = Local(value, tuple(starts), tuple(is_ring))
+
+    def _keep_home(self, value: Value, starts: list[int], is_ring: Sequence[bool], divisions: Divisions) -> None:
+        """Let a result begin at the first position along axes of the divided extent, if results keep home."""
+        for axis, division in enumerate(divisions):
+            if self.keeps_home and division is not None and is_ring[axis] and value.shape[axis] == division.extent:
+                starts[axis] = 0
 
     def _in_place(self, local: Local, starts: Sequence[int], divisions: Divisions, offsets: Sequence[int]) -> Read:
         """The read of an operand whose axes are the result's, its element k + offset for the result's element k."""

@@ -228,7 +228,8 @@ class Selection:
         embedded = {value: stage.places[value] for value in used for stage in before if value in stage.places}
         key = (tuple(ops), tuple(outputs), tuple(embedded.items()))
         if key not in self.read:
-            stage = Stage(self.propagation, self.block, list(taken), Reader(self.propagation, embedded=embedded))
+            reader = Reader(self.propagation, embedded=embedded, keeps_home=self.exchanges_all)
+            stage = Stage(self.propagation, self.block, list(taken), reader)
             self.read[key] = stage, stage.read(outputs)
         return self.read[key]
 
@@ -243,11 +244,19 @@ class Selection:
         return self._put_off(stage, number, later & self.inside)
 
     def _delay_reads(self, stage: Stage, number: int) -> bool:
-        """Put the ops that read what is made in a stage at a distance into the next; whether there are any."""
-        made = {result for step in stage.reader.steps if step.reads for result in step.op.results}
-        later = {
-            step.op for step in stage.reader.steps for read in step.reads if read.base in made and any(read.distances)
-        }
+        """Put the ops that read what is made in a stage at a distance into the next; whether there are any.
+
+        What can't go from one region to another is put off with what reads it: that counts only where it is made of
+        something that can.
+        """
+        made: set[Value] = set()
+        later: set[Op] = set()
+        for step in stage.reader.steps:
+            taken = [read for read in step.reads if read.base in made]
+            if any(any(read.distances) for read in taken):
+                later.add(step.op)
+            if taken or (step.reads and self._can_cross(step.op)):
+                made.update(step.op.results)
         return self._put_off(stage, number, later & self.inside)
 
     def _put_off(self, stage: Stage, number: int, later: set[Op]) -> bool:

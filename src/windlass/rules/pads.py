@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, Concatenate, Constant, Convert, Pad, Reshape, Slice
+from windlass.ops import Add, BroadcastInDim, Concatenate, Constant, Convert, Pad, Reshape, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, every, hole
 from windlass.rewriting.rule import rewrite
@@ -27,6 +27,18 @@ def pad_by_nothing(x: Value, low: Sizes, high: Sizes, interior: Sizes) -> Value 
     """
     spread = any(gap and size > 1 for gap, size in zip(interior, x.shape, strict=True))
     return None if any(low) or any(high) or spread else x
+
+
+@rewrite(Pad(x, fill, low, high, interior))
+def pad_of_nothing(x: Value, fill: Value, low: Sizes, high: Sizes) -> Value | None:
+    """pad(x, c) = broadcast(c), if x has no elements
+
+    >>> pad_of_nothing(Pad(tensor("f32", 0, 4), tensor("f32", name="c"), (2, 0), (0, 0), (0, 0)))
+    BroadcastInDim(c, shape=(2, 4), broadcast_dimensions=())
+    """
+    if x.tensor.size:
+        return None
+    return BroadcastInDim(fill, tuple(map(sum, zip(x.shape, low, high, strict=True))), ())
 
 
 @rewrite(Pad(x, fill, low, high, interior))

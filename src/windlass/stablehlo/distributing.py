@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from windlass.communication import (
@@ -13,10 +13,19 @@ from windlass.communication import (
     holds_constraints,
     tell_what_divides,
 )
-from windlass.communication.choices import BEFORE_RULES, EXCHANGED, LEFT, Candidate, Choice, explain_choice
+from windlass.communication.choices import (
+    BEFORE_RULES,
+    EXCHANGED,
+    FEWEST_BYTES,
+    LEFT,
+    Candidate,
+    Choice,
+    explain_choice,
+)
 from windlass.communication.machines import Machine
 from windlass.ir import Module
 from windlass.lowering.finishing import Surroundings
+from windlass.ops.shardings import Sharding
 from windlass.stablehlo.calibrating_messages import machine_at
 from windlass.stablehlo.measuring import Traffic, measure_traffic
 
@@ -58,15 +67,16 @@ def distribute(
     if exchanged is not None and (clear := _clear_choice(name, module, exchanged)) is not None:
         complete(exchanged.module)
         return Distributed(exchanged.module, clear)
-    forms: dict[str, Module] = {} if exchanged is None else {EXCHANGED: exchanged.module}
-    decisions: dict[str, tuple[str, ...]] = {} if exchanged is None else {EXCHANGED: exchanged.decisions}
-    forms[LEFT] = module
     plain = make_plain()
-    if plain is not None:
-        also = exchange_and_estimate(plain, shardings, machine)
-        if also is not None:
-            forms[EXCHANGED + BEFORE_RULES], decisions[EXCHANGED + BEFORE_RULES] = also.module, also.decisions
-        forms[LEFT + BEFORE_RULES] = plain
+    forms: dict[str, Module] = {}
+    decisions: dict[str, tuple[str, ...]] = {}
+    for given, suffix in ((module, ""), (plain, BEFORE_RULES)):
+        if given is None:
+            continue
+        found = exchanged if given is module else exchange_and_estimate(given, shardings, machine)
+        for form, each in _exchanged_forms(given, found, shardings, machine):
+            forms[form + suffix], decisions[form + suffix] = each.module, each.decisions
+        forms[LEFT + suffix] = given
     for form in (LEFT, LEFT + BEFORE_RULES):
         if form in forms:
             decisions[form] = tell_what_divides(forms[form], shardings)
@@ -85,10 +95,29 @@ def distribute(
     return Distributed(forms[best], explain_choice(name, candidates.values(), candidates[best], decisions[best]))
 
 
+def _exchanged_forms(
+    module: Module, exchanged: Exchanged | None, shardings: Sequence[Sharding | None], machine: Machine
+) -> Iterator[tuple[str, Exchanged]]:
+    """The program with its halos exchanged in the least time by estimate and, if it is small, in the fewest bytes.
+
+    The second is for where few large messages take less time, but move more bytes than XLA does by itself.
+    """
+    if exchanged is None:
+        return
+    yield EXCHANGED, exchanged
+    if exchanged.traffic is not None and not _is_large(module):
+        thrifty = exchange_and_estimate(module, shardings, machine._replace(latency=0.0))
+        if thrifty is not None and thrifty.traffic is not None and thrifty.traffic[0] < exchanged.traffic[0]:
+            yield EXCHANGED + FEWEST_BYTES, thrifty
+
+
+def _is_large(module: Module) -> bool:
+    return sum(1 for _ in module.main.walk()) > FEW_OPS
+
+
 def _clear_choice(name: str, module: Module, exchanged: Exchanged) -> Choice | None:
     """Why a large program has its halos exchanged, where that is by far better than what XLA makes of it."""
-    is_large = sum(1 for _ in module.main.walk()) > FEW_OPS
-    if not is_large or exchanged.traffic is None or MARGIN * exchanged.traffic[0] > exchanged.by_xla:
+    if not _is_large(module) or exchanged.traffic is None or MARGIN * exchanged.traffic[0] > exchanged.by_xla:
         return None
     ours = Candidate(EXCHANGED, *exchanged.traffic, is_estimate=True)
     return explain_choice(name, (ours, Candidate(LEFT, exchanged.by_xla, is_estimate=True)), ours, exchanged.decisions)
