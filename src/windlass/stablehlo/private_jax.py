@@ -42,6 +42,34 @@ def process_number() -> int:
     return distributed.global_state.process_id
 
 
+class Store:
+    """What all processes of a program can read that one of them has told, as `jax.distributed` keeps it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def put(self, key: str, value: str) -> None:
+        """Tell it; a key is used once."""
+        self._client.key_value_set(key, value)
+
+    def get(self, key: str, seconds: float) -> str | None:
+        """What was told under that key; None where nothing is within so many seconds."""
+        try:
+            return self._client.blocking_key_value_get(key, int(1000 * seconds))
+        except jax.errors.JaxRuntimeError as error:
+            if "DEADLINE_EXCEEDED" not in str(error):
+                raise
+            return None
+
+
+def process_store() -> Store | None:
+    """The store of the program's processes; None where they were connected in another way, or there is one."""
+    from jax._src import distributed  # pyright: ignore[reportPrivateImportUsage]
+
+    client = distributed.global_state.client
+    return None if client is None else Store(client)
+
+
 def default_compile_options() -> Any:
     """The options with which JAX compiles for one device: XLA's own defaults drop NaN in minimum and maximum."""
     from jax._src import compiler  # pyright: ignore[reportPrivateImportUsage]

@@ -33,6 +33,7 @@ from windlass.precision import Limbs
 from windlass.rewriting import Entry, RuleSet
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_custom_derivatives
+from windlass.stablehlo.alike import processes_of, require_alike
 from windlass.stablehlo.code import NO_PLAN, Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings, is_read_by_us
 from windlass.stablehlo.interrupting import WatchedFunction
@@ -191,7 +192,8 @@ class TensorProgram:
         """What calls the program on such arguments: XLA compiles it, unless it did so in an earlier process; Ctrl-C
         ends the wait. The buffers of the arguments in `donate` are reused for results.
 
-        Raises ProgramError (WL0433) where XLA can't run.
+        Raises ProgramError (WL0433) where XLA can't run; LaunchError (WL0713) where it is divided among processes, and
+        another one compiled something else.
         """
         require_threads()
         found = self._compiled.get(donate)
@@ -218,8 +220,12 @@ class TensorProgram:
 
     def _compile(self, arguments: Sequence[Any], donate: tuple[int, ...]) -> Any:
         function = self.jitted(donate)
+        lowered = function.lower(*arguments)
+        processes = processes_of(arguments)
+        if len(processes) > 1 and not self.code.callbacks:  # of those each process has its own numbers
+            require_alike(self.name, processes, lowered)
         with telling(f"XLA compiles {self.name}"):
-            compiled = run_interruptibly(function.lower(*arguments).compile)
+            compiled = run_interruptibly(lowered.compile)
         if name := self._name_of_kept(donate):
             keep_compiled(name, compiled)
         return function
