@@ -100,7 +100,7 @@ def test_ranks_that_compile_other_functions_are_told_their_names(monkeypatch: py
 
 def test_after_a_while_it_is_told_for_whom_a_rank_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "PATIENCE_SECONDS", 0)
-    store = Shared()
+    store: Any = Shared()
     threading.Timer(2.5, store.put, ("key", "value")).start()
     with pytest.warns(WindlassWarning, match="rank 0 has compiled 'f', and waits for rank 3") as told:
         assert alike.wait_for(store, "key", "f", 3) == "value"

@@ -15,6 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.diagnostics.warning import warn_caller
@@ -36,7 +37,7 @@ _numbers: Counter[tuple[int, ...]] = Counter()
 
 def processes_of(arguments: Sequence[Any]) -> tuple[int, ...]:
     """The processes among whose devices the arguments are divided."""
-    arrays = [each for each in arguments if isinstance(each, jax.Array) and not isinstance(each, jax.core.Tracer)]
+    arrays = [each for each in arguments if isinstance(each, jax.Array) and not isinstance(each, Tracer)]
     return tuple(sorted({device.process_index for each in arrays for device in each.sharding.device_set}))
 
 
