@@ -37,19 +37,25 @@ class Shared:
     """A store as the processes of a program have it."""
 
     def __init__(self) -> None:
-        self.told: dict[str, str] = {}
+        self.told: dict[str, bytes] = {}
         self.news = threading.Condition()
 
-    def put(self, key: str, value: str) -> None:
+    def put(self, key: str, value: bytes) -> None:
         with self.news:
             assert key not in self.told
             self.told[key] = value
             self.news.notify_all()
 
-    def get(self, key: str, seconds: float) -> str | None:
+    def get(self, key: str, seconds: float) -> bytes | None:
         with self.news:
             self.news.wait_for(lambda: key in self.told, seconds)
             return self.told.get(key)
+
+    def claim(self, key: str) -> bool:
+        with self.news:
+            is_first = key not in self.told
+            self.told[key] = b""
+            return is_first
 
 
 def compare(monkeypatch: pytest.MonkeyPatch, *programs: tuple[str, Any]) -> list[str]:
@@ -101,7 +107,7 @@ def test_ranks_that_compile_other_functions_are_told_their_names(monkeypatch: py
 def test_after_a_while_it_is_told_for_whom_a_rank_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "PATIENCE_SECONDS", 0)
     store: Any = Shared()
-    threading.Timer(2.5, store.put, ("key", "value")).start()
+    threading.Timer(2.5, store.put, ("key", b"value")).start()
     with pytest.warns(WindlassWarning, match="rank 0 has compiled 'f', and waits for rank 3") as told:
         assert alike.wait_for(store, "key", "f", 3) == "value"
     assert len(told) == 1

@@ -22,7 +22,7 @@ import pytest
 
 import windlass as wl
 from windlass.diagnostics import LaunchError, WindlassWarning
-from windlass.processes import parts
+from windlass.processes import parts, progress
 from windlass.processes.leaves import take
 
 EDGES = np.array([np.nan, -np.nan, np.inf, -0.0, 1e-310, 5e-324, struct.unpack("<d", b"\1\0\0\0\0\0\xf4\x7f")[0]])
@@ -133,6 +133,16 @@ def test_loops_of_ones_own_say_the_step_or_have_it_counted(tmp_path: Path) -> No
     assert [each.step for each in parts.list_whole(tmp_path)] == [2, 4, 80]
     again = wl.checkpoint(tmp_path)
     assert (again.restore(0.0), again.step) == (2.0, 80)
+
+
+def test_steps_of_loops_of_ones_own_are_noted_for_who_watches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_own", [])
+    progress.SharedProgress.make(tmp_path / "progress")
+    noted = progress.share(tmp_path / "progress")
+    saved = wl.checkpoint(tmp_path / "run", every=5)
+    saved.save(1.0, step=7)
+    saved.save(1.0)
+    assert noted.read().steps == 8
 
 
 def test_what_is_changed_after_save_is_not_what_is_saved(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import jax
 from windlass.command_line.main_module import FAILED, read_script, run_as_main
 from windlass.processes.progress import share
 from windlass.processes.ranks import Order
+from windlass.stablehlo.compiled_once import compile_once
 
 SECONDS_TO_BE_STOPPED = 30.0
 """One that has failed stays so long, with its connections: its neighbours would fail in turn, and tell of it."""
@@ -43,6 +44,7 @@ def main() -> None:
                 coordinator_bind_address=order.coordinator,
             )
             jax.distributed.initialize = initialized(jax.distributed.initialize)
+            compile_once()
             progress.note_running()
             status = run_as_main(text, script, arguments, errors if order.number == 0 else None)
         except Exception as error:

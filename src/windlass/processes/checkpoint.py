@@ -116,6 +116,8 @@ class Checkpoint:
             self.step = step
         elif self._last is None:
             self.step += 1
+        if self._last is None:
+            progress.note_step(self.step, 0)
         if self.step % self.every and self.step != self._last:
             self._tell_failures()
             return

@@ -59,9 +59,9 @@ class Failure:
         done = self.progress
         if done.phase == STARTING:
             return " while it was starting"
-        if not done.all_steps:
+        if not done.steps and not done.all_steps:
             return ""
-        return f" after {done.steps} of {done.all_steps} steps"
+        return f" after {done.steps} of {done.all_steps} steps" if done.all_steps else f" after {done.steps} steps"
 
 
 Start = Callable[[Sequence[int]], Ranks]

@@ -53,17 +53,17 @@ def require_alike(name: str, processes: tuple[int, ...], lowered: Any) -> None:
     mine, first = jax.process_index(), processes[0]
     group = hashlib.sha256(repr(processes).encode()).hexdigest()[:16]
     place = f"windlass/alike/{group}/{number_next(processes)}"
-    store.put(f"{place}/{mine}", f"{hashlib.sha256(lowered.as_text().encode()).hexdigest()} {name}")
+    _tell(store, f"{place}/{mine}", f"{hashlib.sha256(lowered.as_text().encode()).hexdigest()} {name}")
     if mine == first:
         found = {each: wait_for(store, f"{place}/{each}", name, each) for each in processes}
-        store.put(f"{place}/verdict", _compare(found))
+        _tell(store, f"{place}/verdict", _compare(found))
     verdict = wait_for(store, f"{place}/verdict", name, first)
     if verdict == ALIKE:
         return
     usual, other = map(int, verdict.split())
     if mine in (usual, other):
-        store.put(f"{place}/name/{mine}", name)
-        store.put(f"{place}/text/{mine}", lowered.as_text(debug_info=True))
+        _tell(store, f"{place}/name/{mine}", name)
+        _tell(store, f"{place}/text/{mine}", lowered.as_text(debug_info=True))
     names, texts = (
         [wait_for(store, f"{place}/{kind}/{each}", name, each) for each in (usual, other)] for kind in ("name", "text")
     )
@@ -126,6 +126,10 @@ def _position(line: str, lines: Sequence[str]) -> str:
     return f" ({found[1]}:{found[2]})" if found else ""
 
 
+def _tell(store: Store, key: str, what: str) -> None:
+    store.put(key, what.encode())
+
+
 def wait_for(store: Store, key: str, name: str, rank: int) -> str:
     """What that process tells under this key, as soon as it does."""
     begun, is_told = time.monotonic(), False
@@ -141,4 +145,4 @@ def wait_for(store: Store, key: str, name: str, rank: int) -> str:
                     severity="warning",
                 )
             )
-    return found
+    return found.decode()

@@ -7,6 +7,7 @@ batching and partial evaluation. (The rules are those of jax/_src/pjit.py, witho
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -48,18 +49,28 @@ class Store:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def put(self, key: str, value: str) -> None:
+    def put(self, key: str, value: bytes) -> None:
         """Tell it; a key is used once."""
-        self._client.key_value_set(key, value)
+        self._client.key_value_set_bytes(key, value)
 
-    def get(self, key: str, seconds: float) -> str | None:
+    def get(self, key: str, seconds: float) -> bytes | None:
         """What was told under that key; None where nothing is within so many seconds."""
         try:
-            return self._client.blocking_key_value_get(key, int(1000 * seconds))
+            return self._client.blocking_key_value_get_bytes(key, int(1000 * seconds))
         except jax.errors.JaxRuntimeError as error:
             if "DEADLINE_EXCEEDED" not in str(error):
                 raise
             return None
+
+    def claim(self, key: str) -> bool:
+        """Whether this process is the first that claims the key."""
+        try:
+            self._client.key_value_set(key, "claimed")
+        except jax.errors.JaxRuntimeError as error:
+            if "ALREADY_EXISTS" not in str(error):
+                raise
+            return False
+        return True
 
 
 def process_store() -> Store | None:
@@ -68,6 +79,35 @@ def process_store() -> Store | None:
 
     client = distributed.global_state.client
     return None if client is None else Store(client)
+
+
+def compile_divided_by(obtain: Callable[[str, Callable[[], bytes]], bytes]) -> None:
+    """From now on JAX asks `obtain` for the code of programs for CPUs of several processes.
+
+    It is given a digest of the program, the same in all processes, and what compiles it here and gives its code.
+    Programs that call functions of this process are compiled here.
+    """
+    from jax._src import compiler  # pyright: ignore[reportPrivateImportUsage]
+
+    compile_here: Callable[..., Any] = compiler.backend_compile_and_load
+
+    def compile_or_take(backend: Any, module: Any, devices: Any, options: Any, callbacks: Sequence[Any]) -> Any:
+        is_divided = len({device.process_index for device in devices}) > 1
+        if not is_divided or callbacks or backend.platform != "cpu":
+            return compile_here(backend, module, devices, options, callbacks)
+        compiled: list[Any] = []
+
+        def compile_and_write() -> bytes:
+            compiled.append(compile_here(backend, module, devices, options, callbacks))
+            return backend.serialize_executable(compiled[0])
+
+        text: str = module.operation.get_asm(large_elements_limit=None, enable_debug_info=False)
+        places = [device.id for device in devices]
+        digest = hashlib.sha256(f"{places} {options.SerializeAsString()!r} {text}".encode()).hexdigest()
+        content = obtain(digest, compile_and_write)
+        return compiled[0] if compiled else backend.deserialize_executable(content, devices, options)
+
+    compiler.backend_compile_and_load = compile_or_take
 
 
 def default_compile_options() -> Any:
