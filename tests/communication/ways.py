@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import windlass as wl
 from windlass.communication.counting import bytes_per_run, count_messages
+from windlass.stablehlo.code import Code
 
 SHAPE = (48, 32)
 FACES = 4 * (2 * 16 + 2 * 12)
@@ -96,6 +98,13 @@ def jit_takes_and_gives_divided_arrays() -> None:
     # Compiled before, and called with arrays that lie otherwise.
     check(compiled(jax.device_put(field(), divided(("y", None))), 3), 3, ("y", None))
     assert not isinstance(compiled(field(), 1), jax.Array)
+
+
+@way
+def programs_for_divided_arrays_are_not_compiled_for_one_device() -> None:
+    u = jax.device_put(field(), divided())
+    with patch.object(Code, "with_native_code", side_effect=AssertionError("native code is for one device")):
+        check(wl.jit(steps_in_place)(u, 2), 2)
 
 
 @way

@@ -22,7 +22,7 @@ from windlass.communication.reading import Making, Reader, Step, Unreadable
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.ir.core import Op
-from windlass.ops import Constant, Pad, Slice
+from windlass.ops import Concatenate, Constant, DynamicUpdateSlice, OptimizationBarrier, Pad, Slice
 
 MOST_BOXES, MOST_BOXES_APART = 24, 120
 """So many places are told apart of which devices need an array: of more, all that is between. More of them where it is
@@ -290,6 +290,7 @@ class Stage:
         given.update(zip(changed, extended, strict=True))
         parts: Parts = {value: (part, self.extents(value)) for value, part in given.items()}
         positions = Positions(self.propagation.mesh)
+        kept = self._find_kept()
         for step in self.reader.steps:
             results = step.op.results
             if results[0] not in self.boxes:
@@ -297,7 +298,20 @@ class Stage:
             needed = self.extents(results[0])
             with Builder(block, source=step.op.source):
                 self._make_step(step, needed, parts, positions, channels)
+                if results[0] in kept:
+                    (part,) = OptimizationBarrier((parts[results[0]][0],)).results
+                    parts[results[0]] = part, needed
         return parts
+
+    def _find_kept(self) -> set[Value]:
+        """What is put together of parts and read at several distances: XLA would do that again for each of them."""
+        read: dict[Value, set[tuple[int, ...]]] = {}
+        joining = (Concatenate, DynamicUpdateSlice)
+        for step in self.reader.steps:
+            if not isinstance(step.op, joining):
+                for each in step.reads:
+                    read.setdefault(each.base, set()).add(each.distances)
+        return {value for value, found in read.items() if len(found) > 1 and isinstance(value, joining)}
 
     def _make_step(self, step: Step, extents: Extents, parts: Parts, positions: Positions, channels: Channels) -> None:
         op = step.op

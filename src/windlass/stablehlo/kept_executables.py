@@ -58,7 +58,7 @@ class LoadedFunction:
 def name_of_kept(about: object, text: bytes = b"") -> str | None:
     """Under which a program is kept of which XLA gets this text, and something else that is told by its `repr`; None
     where no program is kept."""
-    if len(text) > MOST_BYTES or not _are_kept():
+    if len(text) > MOST_BYTES or not are_kept():
         return None
     known = (about, _versions(), jax.config.values, os.environ.get("XLA_FLAGS"))
     return f"xla-{hashlib.sha256(repr(known).encode() + bytes(1) + text).hexdigest()}.kept"
@@ -89,7 +89,8 @@ def keep_compiled(name: str, compiled: Any) -> None:
                 keep(name, name.encode() + content)
 
 
-def _are_kept() -> bool:
+def are_kept() -> bool:
+    """Whether programs are kept: on CPUs, where JAX has one device, unless that is forbidden."""
     is_forbidden = read_choice("WINDLASS_KEEP_XLA", {"0": True, "false": True, "no": True, "off": True, "1": False})
     return not is_forbidden and jax.default_backend() == "cpu" and len(jax.devices()) == 1
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
@@ -37,7 +37,7 @@ from windlass.stablehlo.alike import processes_of, require_alike
 from windlass.stablehlo.code import NO_PLAN, Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings, is_read_by_us
 from windlass.stablehlo.interrupting import WatchedFunction
-from windlass.stablehlo.kept_executables import LoadedFunction, keep_compiled, load_kept, name_of_kept
+from windlass.stablehlo.kept_executables import LoadedFunction, are_kept, keep_compiled, load_kept, name_of_kept
 from windlass.stablehlo.native_forms import note_native_form
 from windlass.stablehlo.platforms import device_for
 from windlass.stablehlo.private_jax import hold_weakly, initialize_lapack, name_lines_of_users
@@ -115,8 +115,8 @@ class TensorProgram:
             native,
             plain,
         )
-        self._jitted: dict[tuple[int, ...], Any] = {}
-        self._compiled: dict[tuple[int, ...], Any] = {}
+        self._jitted: dict[tuple[tuple[int, ...], bool], Any] = {}
+        self._compiled: dict[tuple[tuple[int, ...], bool], Any] = {}
         self._compiling = threading.RLock()
         self.compile_seconds = 0.0
         """What XLA took to compile it, each time that it did."""
@@ -175,11 +175,15 @@ class TensorProgram:
             plain=code.plain,
         )
 
-    def jitted(self, donate: tuple[int, ...] = ()) -> Any:
-        """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
-        found = self._jitted.get(donate)
+    def jitted(self, donate: tuple[int, ...] = (), is_divided: bool = False) -> Any:
+        """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results.
+
+        One that is for arguments on several devices alone takes no look at what the program is on one.
+        """
+        key = donate, is_divided
+        found = self._jitted.get(key)
         if found is None:
-            found = self._jitted[donate] = _compiled(self.code, donate)
+            found = self._jitted[key] = _compiled(self.code, donate, is_divided)
         return found
 
     def derived(self, key: Hashable, build: Callable[[], Derived]) -> Derived:
@@ -196,14 +200,15 @@ class TensorProgram:
         another one compiled something else.
         """
         require_threads()
-        found = self._compiled.get(donate)
+        key = donate, _are_divided(arguments)
+        found = self._compiled.get(key)
         if found is None:
             with self._compiling:
-                found = self._compiled.get(donate)
+                found = self._compiled.get(key)
                 if found is None:
                     _made.append(self.name)
                     started = time.perf_counter()
-                    found = self._compiled[donate] = self._load(donate) or self._compile(arguments, donate)
+                    found = self._compiled[key] = self._load(donate) or self._compile(arguments, *key)
                     self.compile_seconds += time.perf_counter() - started
         return found
 
@@ -218,8 +223,8 @@ class TensorProgram:
         found = load_kept(name, code.name, self.abstract_arguments(), results)
         return found and _watched(code, LoadedFunction(found, partial(_compiled, code, donate)), donate)
 
-    def _compile(self, arguments: Sequence[Any], donate: tuple[int, ...]) -> Any:
-        function = self.jitted(donate)
+    def _compile(self, arguments: Sequence[Any], donate: tuple[int, ...], is_divided: bool) -> Any:
+        function = self.jitted(donate, is_divided)
         lowered = function.lower(*arguments)
         processes = processes_of(arguments)
         if len(processes) > 1 and not self.code.callbacks:  # of those each process has its own numbers
@@ -232,7 +237,7 @@ class TensorProgram:
 
     def _name_of_kept(self, donate: tuple[int, ...]) -> str | None:
         code = self.code
-        if code.callbacks or jax.default_backend() != "cpu":
+        if code.callbacks or not are_kept():
             return None
         begins_with_call = code.keeps_subnormals and pool_keeps_subnormals()
         return name_of_kept((code.name, donate, begins_with_call), code.read(CPU, alone(code)))
@@ -252,14 +257,29 @@ def alone(code: Code) -> Surroundings:
     return WHOLE if code.native is None else AT_HOME
 
 
-def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
+def _are_divided(arguments: Sequence[Any]) -> bool:
+    """Whether any of them lies on several devices."""
+    return _there_are_several_devices() and any(
+        isinstance(each, jax.Array) and not isinstance(each, Tracer) and len(each.sharding.device_set) > 1
+        for each in arguments
+    )
+
+
+@cache
+def _there_are_several_devices() -> bool:
+    return jax.device_count() > 1
+
+
+def _compiled(code: Code, donate: tuple[int, ...] = (), is_divided: bool = False) -> Any:
     """The program as a new JAX function; the buffers of the arguments in `donate` are reused for results."""
 
     def run(*arguments: Any) -> list[Any]:
         return program_call.bind(*arguments, program=code, is_whole=True)
 
     run.__name__ = run.__qualname__ = code.name
-    return _watched(code, jax.jit(run, donate_argnums=donate), donate)
+    function = jax.jit(run, donate_argnums=donate)
+    # Programs on several devices ask nothing, and what they are on one may take long to find.
+    return function if is_divided else _watched(code, function, donate)
 
 
 def _watched(code: Code, function: Any, donate: tuple[int, ...]) -> Any:
