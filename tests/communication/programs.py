@@ -222,6 +222,24 @@ def ghost_cells_filled_in_place(u: Any) -> Any:
     return heat(u.at[:, 0].set(u[:, -2]).at[:, -1].set(u[:, 1]))
 
 
+@program("4x2", arguments=2, ideal=344, messages=8)
+def red_and_black_in_turn(p: Any, b: Any) -> Any:
+    """Gauss-Seidel sweeps over every other element."""
+
+    def sweep(p: Any, row: int, column: int) -> Any:
+        at = (slice(row, -1, 2), slice(column, -1, 2))
+        sides = [
+            p[row - 1 : -2 : 2, column:-1:2], p[row + 1 :: 2, column:-1:2],
+            p[row:-1:2, column - 1 : -2 : 2], p[row:-1:2, column + 1 :: 2],
+        ]  # fmt: skip
+        rows, columns = p[at].shape
+        return p.at[at].set(0.25 * sum(side[:rows, :columns] for side in sides) - b[at])
+
+    for place in ((1, 1), (2, 2), (1, 2), (2, 1)):
+        p = sweep(p, *place)
+    return p
+
+
 @program("4x2", ideal=2 * 16 + 2 * (12 + 2), messages=4, is_slow=True)
 def largest_of_neighbours(u: Any) -> Any:
     return jax.lax.reduce_window(u, -jnp.inf, jax.lax.max, (3, 3), (1, 1), "SAME")

@@ -19,6 +19,7 @@ from windlass.communication.preparing import (
 from windlass.communication.propagation import CONSTRAINT, propagate
 from windlass.communication.reading import Unreadable
 from windlass.communication.regions import exchange_in_function
+from windlass.communication.strided import write_strided_as_dense
 from windlass.communication.telling import tell_divisions, tell_left
 from windlass.communication.transforms import write_transforms_by_axis
 from windlass.communication.unfolding import keep_axes_apart
@@ -28,7 +29,10 @@ from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
 from windlass.ops.shardings import Sharding
 
-WRITERS = (keep_axes_apart, write_as_slices, write_transforms_by_axis, write_as_overlapping, write_parts_of_longer)
+WRITERS = (
+    keep_axes_apart, write_strided_as_dense, write_as_slices, write_transforms_by_axis, write_as_overlapping,
+    write_parts_of_longer,
+)  # fmt: skip
 MOST_ROUNDS = 50
 """Ops are written anew so often, each time as far as it is known how values are divided."""
 

@@ -12,15 +12,21 @@ from windlass.ir import Op, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
+    And,
+    Compare,
     Constant,
     Convert,
     DynamicUpdateSlice,
     Exponential,
+    Iota,
     Multiply,
     Negate,
+    Pad,
+    Remainder,
     Reshape,
     Reverse,
     Scatter,
+    Select,
     Slice,
     Sqrt,
     Transpose,
@@ -78,7 +84,7 @@ def scatter_at_neighbouring_places(op: Scatter) -> Value | None:
 def update_of_known_block(op: Scatter, any_size: bool = False) -> Value | None:
     """What a scatter to neighbouring places that are known gives, as an update of a block; None where it is none.
 
-    With `any_size` also where that costs a pass over the block.
+    With `any_size` also where that costs a pass over the block, and where places between those are kept.
     """
     if len(op.inputs) != 1 or 0 in op.updates[0].shape:
         return None
@@ -91,7 +97,7 @@ def update_of_known_block(op: Scatter, any_size: bool = False) -> Value | None:
     places = [Progression(0, None, 0)] * len(x.shape)
     for component, axis in enumerate(op.scatter_dims_to_operand_dims):
         found = find_progression(vectors[..., component])
-        if found is None or abs(found.step) > 1:
+        if found is None or (abs(found.step) > 1 and not any_size):
             return None
         places[axis] = found
     for axis, batch_axis in zip(op.input_batching_dims, op.scatter_indices_batching_dims, strict=True):
@@ -113,6 +119,7 @@ def _update_block(
     shape: list[int] = []
     sources: list[int] = []
     backwards: list[int] = []
+    between: list[int] = []
     for axis, place in enumerate(places):
         size = updates.shape[window[axis]] if axis in window else 1
         if place.axis is not None:
@@ -125,7 +132,8 @@ def _update_block(
         elif axis in window and size > 1:
             sources.append(window[axis])
         first = min(place.base, place.last(size)) if place.axis is not None else place.base
-        if first < 0 or first + size > x.shape[axis]:
+        between.append(max(abs(place.step) - 1, 0))
+        if first < 0 or first + (size - 1) * (between[axis] + 1) + 1 > x.shape[axis]:
             return None
         start.append(first)
         shape.append(size)
@@ -135,7 +143,16 @@ def _update_block(
         block = Reshape(block, tuple(shape))
     if backwards:
         block = Reverse(block, tuple(backwards))
-    return put_block(op, x, block, tuple(Constant.of(first, "i32") for first in start), tuple(start), any_size)
+    is_put: Value | None = None
+    if any(between):
+        none = (0,) * len(between)
+        block = Pad(block, Constant.of(0, x.dtype), none, none, tuple(between))
+        for axis, step in enumerate(between):
+            number = Remainder(Iota(block.shape, "i32", axis), Constant.of(step + 1, "i32", block.shape))
+            test = Compare(number, Constant.of(0, "i32", block.shape), "EQ")
+            is_put = (test if is_put is None else And(is_put, test)) if step else is_put
+    starts = tuple(Constant.of(first, "i32") for first in start)
+    return put_block(op, x, block, starts, tuple(start), any_size, is_put)
 
 
 def _window_axes(op: Scatter) -> list[int]:
@@ -149,9 +166,16 @@ SMALL_PART = 4
 
 
 def put_block(
-    op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes, any_size: bool = False
+    op: Scatter,
+    x: Value,
+    block: Value,
+    starts: tuple[Value, ...],
+    known: Sizes,
+    any_size: bool = False,
+    is_put: Value | None = None,
 ) -> Value | None:
-    """The block put, or combined as the scatter does, into x at the starts, which lie inside."""
+    """The block put, or combined as the scatter does, into x at the starts, which lie inside; of it what `is_put`."""
+    limit = tuple(first + size for first, size in zip(known, block.shape, strict=True))
     if not op.is_overwrite:
         combiner = op.combiner
         if combiner is None or op.results[0].type is not x.type:
@@ -159,9 +183,11 @@ def put_block(
         is_large = block.shape != x.shape and block.tensor.size * SMALL_PART > x.tensor.size
         if is_large and not isinstance(x, Constant) and not any_size:
             return None
-        limit = tuple(first + size for first, size in zip(known, block.shape, strict=True))
         old = x if block.shape == x.shape else Slice(x, known, limit, (1,) * len(known))
         block = cast("Callable[[Value, Value], Op]", combiner)(old, block)
+    if is_put is not None:
+        old = x if block.shape == x.shape else Slice(x, known, limit, (1,) * len(known))
+        block = Select(is_put, block, old)
     return block if block.shape == x.shape else DynamicUpdateSlice(x, block, starts)
 
 
