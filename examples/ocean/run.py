@@ -1,12 +1,15 @@
 """Steps an ocean of 27 CUDA C++ kernels, on one device or divided among several, and draws it.
 
-    python examples/ocean/run.py [--days 30] [--size 122x58x12] [--output ocean.png] [--communication]
-                                 [--checkpoint FOLDER]
+    python examples/ocean/run.py [--days 30 | --steps 100] [--size 122x58x12] [--output ocean.png]
+                                 [--communication] [--checkpoint FOLDER [--every 10]]
 
 Checks two steps of a small basin against the emulator, makes one program of the time loop, steps with a progress bar,
 and draws the surface. Where JAX sees several devices (`XLA_FLAGS=--xla_force_host_platform_device_count=8`), boxes are
 divided among them from west to east and from south to north; `--communication` prints what they tell each other.
-With `--checkpoint FOLDER` it goes on where it was when it was killed, on whatever devices.
+With `--checkpoint FOLDER` it goes on where it was when it was killed, on whatever devices; run again with more days it
+goes on, too. As processes that are started again when one of them fails:
+
+    windlass launch -n 4 --restart 3 examples/ocean/run.py --checkpoint FOLDER
 """
 
 from __future__ import annotations
@@ -82,10 +85,12 @@ def main() -> None:
     """The example."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--days", type=float, default=10)
+    parser.add_argument("--steps", type=int, help="so many steps in place of days")
     parser.add_argument("--size", default="122x58x12", help="boxes from west to east, from south to north, layers")
     parser.add_argument("--output", type=Path, default=HERE / "ocean.png")
     parser.add_argument("--communication", action="store_true", help="count what devices send, and step nothing")
     parser.add_argument("--checkpoint", type=Path, help="a folder: kept there, and gone on from")
+    parser.add_argument("--every", type=int, help="steps between two checkpoints")
     options = parser.parse_args()
     console = Console(highlight=False)
     jax.config.update("jax_enable_x64", True)  # before JAX makes its first array
@@ -100,8 +105,8 @@ def main() -> None:
         print(wl.communication(run, mesh, fields, divided, 0, 10))
         return
 
-    steps = round(options.days * 86400 / float(grid["time_step"]))
-    chunk = max(1, steps // CHUNKS)
+    steps = options.steps or round(options.days * 86400 / float(grid["time_step"]))
+    chunk = options.every or max(1, steps // CHUNKS)
     saved = wl.checkpoint(options.checkpoint) if options.checkpoint else None
     fields, done = saved.restore((fields, 0)) if saved else (fields, 0)
     began, busy = done, 0.0
