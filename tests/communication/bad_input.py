@@ -115,7 +115,8 @@ CASES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "uneven": (
         lambda: wl.shard(field()[:45], eight(), "x"),
         "error[WL0944]: axis 0 of an array of shape (45, 32) can't be divided into 8 equal parts: it is of size 45",
-        "help: make it longer by 3, for example with jax.numpy.pad, divide another axis, or leave it whole with None",
+        "help: make it longer by 3, for example with jax.numpy.pad, divide another axis, leave it whole with None, "
+        "or pass uneven=True within the function that computes with it",
     ),
     "two meshes in wl.jit": (
         lambda: wl.jit(add)(on_eight(), on_four()),

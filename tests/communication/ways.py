@@ -231,6 +231,28 @@ def what_a_mesh_does_not_divide_evenly_is_right() -> None:
 
 
 @way
+def fields_that_a_mesh_does_not_divide_are_padded_within_loops() -> None:
+    u = np.random.default_rng(5).random((45, 31)).astype(np.float32)
+
+    def steps(u: Any, count: Any) -> Any:
+        u = wl.shard(u, mesh(), "x", "y", uneven=True)
+        for _ in range(count):
+            u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        return u
+
+    def steps_of_jax(u: Any) -> Any:
+        u = wl.shard(u, mesh(), "x", "y", uneven=True)
+        return jax.lax.fori_loop(0, 10, lambda _, u: step(u), u)
+
+    placed = wl.shard(u, mesh(), "x", "y", uneven=True)
+    for function, given in ((wl.jit(steps), (placed, 10)), (wl.optimize(steps_of_jax), (placed,))):
+        np.testing.assert_allclose(np.asarray(function(*given)), after(u, 10), rtol=1e-5, atol=1e-6)
+        report = wl.communication(function, mesh(), *given)
+        in_rounds = sum(each.bytes for each in report.ours if each.rounds != 1)
+        assert in_rounds == FACES, report
+
+
+@way
 def a_report_says_what_is_wrong_with_a_mesh() -> None:
     u = jax.device_put(field(), divided())
     for other in ("x", Mesh(np.array(jax.devices()), ("x",))):

@@ -9,6 +9,7 @@ from windlass.communication.estimating import count_in_regions, estimate_by_xla
 from windlass.communication.known_everywhere import copy_for_each_axis
 from windlass.communication.machines import CPUS, Machine
 from windlass.communication.overlapping import write_as_overlapping
+from windlass.communication.padded import write_as_padded
 from windlass.communication.parts_of_longer import write_parts_of_longer
 from windlass.communication.preparing import (
     drop_empty_parts,
@@ -27,11 +28,11 @@ from windlass.communication.unread import drop_unread_updates
 from windlass.ir import Function, Module, Value
 from windlass.ir.values import TypeFault
 from windlass.ops import Maximum, Minimum, Opaque, Reduce
-from windlass.ops.shardings import Sharding
+from windlass.ops.shardings import Sharding, meshes_in
 
 WRITERS = (
     keep_axes_apart, write_strided_as_dense, write_as_slices, write_transforms_by_axis, write_as_overlapping,
-    write_parts_of_longer,
+    write_parts_of_longer, write_as_padded,
 )  # fmt: skip
 MOST_ROUNDS = 50
 """Ops are written anew so often, each time as far as it is known how values are divided."""
@@ -71,16 +72,16 @@ def exchange_and_estimate(
     """As `exchange_halos_in`, with what is known of the communication."""
     copy = module.clone()
     main = copy.main
-    known = _known(main, shardings)
+    known, meshes = _known(main, shardings), meshes_in(module.globals)
     drop_idle_broadcasts(main)
     drop_empty_parts(main)
     write_scatters_as_updates(main)
     copy_for_each_axis(main, lambda value: value not in known or not known[value].is_divided)
-    found = propagate(main, known)
+    found = propagate(main, known, meshes)
     for _ in range(MOST_ROUNDS):
         if found is None or not any(write(main, found) for write in WRITERS):
             break
-        found = propagate(main, known)
+        found = propagate(main, known, meshes)
     if found is None:
         return None
     by_xla, decisions = estimate_by_xla(copy, found), tell_divisions(found)
@@ -96,13 +97,13 @@ def exchange_and_estimate(
 
 def tell_what_divides(module: Module, shardings: Sequence[Sharding | None]) -> tuple[str, ...]:
     """Who decides how values of the program are divided, and what may communicate, where XLA alone divides it."""
-    found = propagate(module.main, _known(module.main, shardings))
+    found = propagate(module.main, _known(module.main, shardings), meshes_in(module.globals))
     return () if found is None else (*tell_divisions(found), *tell_left(module, found))
 
 
 def count_folds_without_nan(module: Module, shardings: Sequence[Sharding | None]) -> int:
     """How many maxima and minima of floats XLA would take over devices: it gives a number where one of them has NaN."""
-    found = propagate(module.main, _known(module.main, shardings))
+    found = propagate(module.main, _known(module.main, shardings), meshes_in(module.globals))
     count = 0
     for op in module.main.walk() if found is not None else ():
         if isinstance(op, Reduce) and op.combiner in (Maximum, Minimum) and op.inputs[0].tensor.is_float:

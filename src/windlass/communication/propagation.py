@@ -152,22 +152,24 @@ class Propagation:
         self._divisions.clear()
 
 
-def propagate(function: Function, shardings: Mapping[Value, Sharding]) -> Propagation | None:
+def propagate(
+    function: Function, shardings: Mapping[Value, Sharding], meshes: Mapping[str, Mesh] | None = None
+) -> Propagation | None:
     """How the function's values are divided, given the sharding of some; None where there is nothing to divide, or
-    more than one mesh."""
+    more than one mesh. `meshes` are those that constraints may name."""
     known = [(value, sharding) for value, sharding in shardings.items() if sharding.is_divided]
     constraints: list[tuple[Opaque, Sharding | None]] = []
     for op in function.walk():
         if isinstance(op, Opaque) and op.operation == CONSTRAINT:
             texts = dict(op.attribute_texts)
-            sharding = sharding_of(texts.get("sharding", ""), op.results[0].tensor.rank)
+            sharding = sharding_of(texts.get("sharding", ""), op.results[0].tensor.rank, meshes)
             constraints.append((op, sharding))
             if sharding is not None and sharding.is_divided:
                 known.append((op.results[0], sharding))
-    meshes = {sharding.mesh for _, sharding in known}
-    if len(meshes) != 1:
+    used = {sharding.mesh for _, sharding in known}
+    if len(used) != 1:
         return None
-    found = Propagation(meshes.pop())
+    found = Propagation(used.pop())
     _join_block(function.body, found)
     found.settle(known)
     for op, sharding in constraints:

@@ -85,7 +85,8 @@ class _Unfolding:
         elif any(value in self.finer for value in op.operands):
             if isinstance(op, Reshape):
                 return  # a merged value of a merged one
-            written = self._written(op)
+            # What is empty has no axes to tell apart.
+            written = self._written(op) if all(op.results[0].shape) else None
             if written is None:
                 self.leave(op)
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ class Sharding(NamedTuple):
         return f"<{self.mesh.text}, [{axes}]>"
 
 
-def sharding_of(text: str, rank: int, meshes: dict[str, Mesh] | None = None) -> Sharding | None:
+def sharding_of(text: str, rank: int, meshes: Mapping[str, Mesh] | None = None) -> Sharding | None:
     """The sharding that Shardy's text describes, for an array of this rank; None where it says more than a `Sharding`.
 
     `meshes` are those that text may name.
@@ -131,6 +132,21 @@ def mesh_of(text: str) -> Mesh | None:
         return None
     axes = re.findall(r'"([^"]*)"\s*=\s*(\d+)', text)
     return Mesh(tuple((name, int(size)) for name, size in axes)) if axes else None
+
+
+def meshes_in(texts: Iterable[str]) -> dict[str, Mesh]:
+    """The meshes that stand at the top of a module, by their names.
+
+    >>> meshes_in(['sdy.mesh @mesh = <["x"=4]>'])
+    {'mesh': Mesh(axes=(('x', 4),))}
+    """
+    found: dict[str, Mesh] = {}
+    for text in texts:
+        named = re.match(r'\s*sdy\.mesh @("?)([^"\s]+)\1 = ', text)
+        mesh = mesh_of(text[named.end() :]) if named else None
+        if named and mesh is not None:
+            found[named[2]] = mesh
+    return found
 
 
 def quoted(name: str) -> str:
