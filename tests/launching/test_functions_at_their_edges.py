@@ -33,6 +33,16 @@ def test_rounding_to_integers_saturates_in_all_forms() -> None:
         assert out.tolist() == wanted
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_lgamma_of_subnormal_doubles_is_the_logarithm(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "0")
+    kernel = wl.cuda.compile("__global__ void f(double *x) { x[threadIdx.x] = lgamma(x[threadIdx.x]); }")["f"]
+    x = np.array([5e-324, 1.5e-323, 1e-310, 2.3e-308, 1e-300])
+    out = sign * x
+    kernel[1, len(x)](out)
+    np.testing.assert_allclose(out, -np.log(x), rtol=1e-14)
+
+
 @pytest.mark.parametrize("define", [{}, {"NDEBUG": None}])
 def test_assert_needs_no_include(define: dict[str, None]) -> None:
     source = "__global__ void f(int *x) { assert(x[threadIdx.x] > 0); x[threadIdx.x]++; }"

@@ -104,6 +104,7 @@ NOT_COMPUTED: tuple[type[Op], ...] = (BitcastConvert, Constant, Convert, Dynamic
 
 SMALLEST_NORMAL = 2.0**-126
 """Of float32 and bfloat16."""
+_SMALLEST_SAFE = {"f32": SMALLEST_NORMAL, "bf16": SMALLEST_NORMAL, "f64": 2.0**-1022}
 
 SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 
@@ -315,16 +316,20 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
 
 
 def _may_be_subnormal(op: Log | Lgamma | Rsqrt) -> bool:
-    return op.dtype in ("f32", "bf16") and range_of(op.operand).low < SMALLEST_NORMAL
+    if op.dtype == "f64" and not isinstance(op, Lgamma):
+        return False
+    smallest = _SMALLEST_SAFE.get(op.dtype)
+    return smallest is not None and range_of(op.operand).low < smallest
 
 
 def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
     """XLA takes what is smaller than the smallest normal float32 for that, or for 0: give it 2²⁴ times as much.
 
     The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it. One over
-    the root is 2¹² times as much.
+    the root is 2¹² times as much. Subnormal doubles are kept, but the gamma function's are multiplied by pi, which they
+    are too coarse for: they are given 2⁶⁰ times as much.
     """
-    operand, factor = op.operand, 2.0**24
+    operand, factor = op.operand, 2.0**60 if op.dtype == "f64" else 2.0**24
     users = list(op.uses)
     assert op.block is not None
 
@@ -333,7 +338,7 @@ def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
 
     with Builder(op.block, before=op, source=op.source):
         size = operand if isinstance(op, Log) else Abs(operand)
-        is_small = Compare(size, filled(SMALLEST_NORMAL), "LT")
+        is_small = Compare(size, filled(_SMALLEST_SAFE[op.dtype]), "LT")
         op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
     with Builder(op.block, before=op.next, source=op.source):
         match op:
