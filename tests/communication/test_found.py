@@ -43,6 +43,11 @@ def nothing_of_an_axis_that_was_dropped(u: Any) -> Any:
     return jnp.pad(difference[1:], ((0, 1), (0, 0)))
 
 
+@found(40)
+def an_axis_taken_apart_and_given(u: Any) -> Any:
+    return jnp.tile(u, 2)
+
+
 @pytest.mark.parametrize(("function", "shape"), FOUND, ids=lambda each: getattr(each, "__name__", None))
 def test_what_random_programs_found_is_right(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
     u = np.random.default_rng(1).integers(-8, 8, shape).astype(np.float32)

@@ -86,7 +86,7 @@ class _Unfolding:
             if isinstance(op, Reshape):
                 return  # a merged value of a merged one
             # What is empty has no axes to tell apart.
-            written = self._written(op) if all(op.results[0].shape) else None
+            written = None if any(0 in result.shape for result in op.results) else self._written(op)
             if written is None:
                 self.leave(op)
                 return
