@@ -28,6 +28,7 @@ REASONS = {
     "rules.functions": "As formulas are written down: log of softmax, the root of a square, tanh by exponentials.",
     "rules.integers": "LLVM folds what one thread has; this does so between threads, and in functions of arrays.",
     "rules.negations": "Signs meet where derivatives are put together by hand.",
+    "rules.pads": "The way back of rolls by 0 pads parts that have no elements.",
     "rules.reductions": "Maxima with their places, of which one is used; masks of whole rows.",
     "rules.scaled_convolutions": "Normalizations are folded into kernels before a network is deployed.",
     "rules.sorts": "NumPy's idioms: `sort(x)[::-1]`, `sort(x)[-1]`, places that are not used.",
