@@ -67,7 +67,7 @@ class Span(NamedTuple):
         One entry for each that it is on some device, with the parts of which it is that, if these are told apart.
 
         >>> Span(0, -1, 1, 8, 4, is_ring=True).clip(-2, 2, is_told_apart=True)
-        {(-1, -7): 1, (7, 1): 8}
+        {(7, 1): 8, (-1, -7): 1}
         """
         length = self.length
         # A device that is `k` parts further holds them `k` lengths earlier.
